@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The modes whose blocks wait for each other: encryption in CBC and CFB, and OFB. One chain leaves the AES unit idle
+// most of the time, so a batch runs as many units side by side as fill it, V::kChains vectors of V::kLanes units. Each
+// is read and written a cache line at a time, as the lines of sectors of 4096 bytes fall into the same cache set and
+// would not last from one block to the next; a transposition turns lines of units into vectors of blocks. Beyond
+// x86_rounds.h, V has
+//   V::kChains           vectors side by side
+//   V::transpose(x)      x[kLanes]: lane j of x[i] and lane i of x[j] change places
+#pragma once
+
+#include "aes/x86_rounds.h"
+
+namespace nbdcrypt::aes {
+namespace {
+
+enum class Chaining { cbc, cfb, ofb };
+
+inline constexpr int kLineBytes = 64, kLineBlocks = kLineBytes / kBlockBytes;
+
+/// The units that N vectors work on. Lanes beyond the last unit repeat it: they read the same bytes before any is
+/// written, and write the same result.
+template <class V, int N>
+struct Units {
+  static constexpr int kUnits = N * V::kLanes;
+
+  const Byte* in[kUnits];
+  Byte* out[kUnits];
+  Byte* iv[kUnits];
+
+  Units(const Run& run, size_t first) noexcept {
+    for (size_t i = 0; i < kUnits; i++) {
+      const size_t unit = first + i < run.count ? first + i : run.count - 1;
+      in[i] = run.in + unit * run.unit, out[i] = run.out + unit * run.unit, iv[i] = run.iv + kBlockBytes * unit;
+    }
+  }
+};
+
+/// One block from each of N vectors: `data` becomes the output, `state` what the next block is chained to.
+template <Chaining kChaining, int N, class V>
+[[gnu::always_inline]] inline void chain_blocks(const RoundKeys<Direction::encrypt>& keys, V* state, V* data) noexcept {
+  const V k0 = keys.template first<V>(), kn = keys.template last<V>();
+  repeat<N>([&](auto i) { state[i] = state[i] ^ (kChaining == Chaining::cbc ? data[i] ^ k0 : k0); });
+  keys.template middle<N>(state, [](auto) {});
+  repeat<N>([&](auto i) {
+    if constexpr (kChaining == Chaining::cbc) data[i] = state[i] = state[i].enc_last(kn);
+    if constexpr (kChaining == Chaining::cfb) data[i] = state[i] = state[i].enc_last(kn ^ data[i]);
+    if constexpr (kChaining == Chaining::ofb) state[i] = state[i].enc_last(kn), data[i] = data[i] ^ state[i];
+  });
+}
+
+/// One block from each of p[kLanes], at `offset`.
+template <class V>
+[[gnu::always_inline]] inline V load_lanes(const Byte* const* p, size_t offset) noexcept {
+  Byte blocks[sizeof(V)];
+  for (size_t i = 0; i < V::kLanes; i++) memcpy(blocks + kBlockBytes * i, p[i] + offset, kBlockBytes);
+  return V::gather(blocks);
+}
+
+template <class V>
+[[gnu::always_inline]] inline void store_lanes(V x, Byte* const* p, size_t offset) noexcept {
+  Byte blocks[sizeof(V)];
+  x.store(blocks);
+  for (size_t i = 0; i < V::kLanes; i++) memcpy(p[i] + offset, blocks + kBlockBytes * i, kBlockBytes);
+}
+
+template <class V, Chaining kChaining, int N>
+[[gnu::always_inline]] inline void chain_units(const RoundKeys<Direction::encrypt>& keys, const Run& run,
+                                               size_t first) noexcept {
+  constexpr int kLanes = V::kLanes;
+  const Units<V, N> units(run, first);
+  V state[N];
+  repeat<N>([&](auto i) { state[i] = load_lanes<V>(units.iv + i * kLanes, 0); });
+  size_t offset = 0;
+  for (; run.unit - offset >= kLineBytes; offset += kLineBytes) {
+    V data[kLineBlocks][N];  // block by block, what N vectors take or give
+    repeat<N>([&](auto i) {
+      repeat<kLineBlocks / kLanes>([&](auto part) {
+        V square[kLanes];
+        repeat<kLanes>([&](auto j) { square[j] = V::load(units.in[i * kLanes + j] + offset + part * sizeof(V)); });
+        V::transpose(square);
+        repeat<kLanes>([&](auto j) { data[part * kLanes + j][i] = square[j]; });
+      });
+    });
+    repeat<kLineBlocks>([&](auto j) { chain_blocks<kChaining, N>(keys, state, data[j]); });
+    repeat<N>([&](auto i) {
+      repeat<kLineBlocks / kLanes>([&](auto part) {
+        V square[kLanes];
+        repeat<kLanes>([&](auto j) { square[j] = data[part * kLanes + j][i]; });
+        V::transpose(square);
+        repeat<kLanes>([&](auto j) { square[j].store(units.out[i * kLanes + j] + offset + part * sizeof(V)); });
+      });
+    });
+  }
+  for (; offset < run.unit; offset += kBlockBytes) {
+    V data[N];
+    repeat<N>([&](auto i) { data[i] = load_lanes<V>(units.in + i * kLanes, offset); });
+    chain_blocks<kChaining, N>(keys, state, data);
+    repeat<N>([&](auto i) { store_lanes(data[i], units.out + i * kLanes, offset); });
+  }
+  repeat<N>([&](auto i) { store_lanes(state[i], units.iv + i * kLanes, 0); });
+}
+
+template <class V, Chaining kChaining>
+[[gnu::flatten]] void chain(const Key& key, const Run& run) noexcept {
+  const RoundKeys<Direction::encrypt> keys(key);
+  constexpr size_t kUnits = V::kChains * V::kLanes;
+  size_t unit = 0;
+  for (; run.count - unit > V::kLanes; unit = run.count - unit < kUnits ? run.count : unit + kUnits) {
+    chain_units<V, kChaining, V::kChains>(keys, run, unit);
+  }
+  if (unit < run.count) chain_units<V, kChaining, 1>(keys, run, unit);
+}
+
+}  // namespace
+}  // namespace nbdcrypt::aes

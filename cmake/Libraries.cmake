@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(CRYPTSETUP REQUIRED IMPORTED_TARGET libcryptsetup>=2.6)
+pkg_check_modules(NBD REQUIRED IMPORTED_TARGET libnbd>=1.14)
+pkg_check_modules(NBDKIT REQUIRED nbdkit>=1.32)
+pkg_check_modules(BLKID REQUIRED IMPORTED_TARGET blkid)
+pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET libcrypto>=3.0)
+find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(fmt 9 REQUIRED)
+# Where nbdkit looks for plugins by name, below whatever prefix is installed to.
+pkg_get_variable(NBDKIT_PLUGINDIR nbdkit plugindir)
+pkg_get_variable(NBDKIT_PREFIX nbdkit prefix)
+file(RELATIVE_PATH NBDKIT_PLUGIN_DESTINATION ${NBDKIT_PREFIX} ${NBDKIT_PLUGINDIR})
+if(CMAKE_INSTALL_PREFIX_INITIALIZED_TO_DEFAULT)
+  set_property(CACHE CMAKE_INSTALL_PREFIX PROPERTY VALUE ${NBDKIT_PREFIX})
+endif()

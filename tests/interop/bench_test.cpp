@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The benchmarks run and write what a program can read. How fast anything is never decides a test.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/process.h"
+#include "tests/support/requires.h"
+
+namespace nbdcrypt::test {
+namespace {
+
+using nlohmann::json;
+
+std::string program(const std::string& name) {
+  const std::string self = NBDCRYPT_PROGRAM;
+  return self.substr(0, self.rfind('/') + 1) + name;
+}
+
+json rows_of(const std::string& output, const std::string& table) {
+  const json report = json::parse(output);
+  EXPECT_FALSE(report.at("machine").at("processor").get<std::string>().empty());
+  for (const json& row : report.at("rows")) {
+    EXPECT_EQ(row.at("table"), table);
+    EXPECT_GT(row.at("mb_per_s").get<double>(), 0) << row;
+    EXPECT_GT(row.at("ratio").get<double>(), 0) << row;
+    EXPECT_GE(row.at("spread").get<double>(), 0) << row;
+  }
+  return report.at("rows");
+}
+
+TEST(BenchTables, OneRowForEachCellAndOffloadLevel) {
+  const json rows =
+      rows_of(check({program("nbdcrypt-tables"), "--backend", "generic", "--seconds", "0", "--json", "-"}), "sectors");
+  EXPECT_EQ(rows.size(), 6u * 2 * 2 * 3);
+  for (const json& row : rows) EXPECT_EQ(row.at("backend"), "generic");
+}
+
+TEST(BenchTables, UnknownBackendIsRefusedByName) {
+  const Result result = run({program("nbdcrypt-tables"), "--backend", "abacus"});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_NE(result.err.find("abacus"), std::string::npos);
+}
+
+TEST(BenchTables, UnknownOptionAndBadNumberAreRefused) {
+  EXPECT_EQ(run({program("nbdcrypt-tables"), "--fast"}).exit_code, 1);
+  EXPECT_EQ(run({program("nbdcrypt-tables"), "--seconds", "soon"}).exit_code, 1);
+  EXPECT_EQ(run({program("nbdcrypt-tables"), "--seconds"}).exit_code, 1);
+}
+
+TEST(BenchPeers, ThreeLibrariesForEachCell) {
+  NBDCRYPT_REQUIRE(access(program("nbdcrypt-peers").c_str(), X_OK) == 0, "nbdcrypt-peers, built where its peers are");
+  const json rows = rows_of(check({program("nbdcrypt-peers"), "--seconds", "0", "--json", "-"}), "peers");
+  EXPECT_EQ(rows.size(), 6u * 2 * 2 * 3);
+}
+
+TEST(BenchNbd, EveryServerTakesItsTurnWithEveryLoad) {
+  for (const char* tool : {"nbdkit", "nbdcopy", "cryptsetup", "fio", "qemu-nbd"}) NBDCRYPT_REQUIRE_TOOL(tool);
+  const std::string output =
+      check({program("nbdcrypt-nbd"), "--size", "16", "--rounds", "1", "--seconds", "0.2", "--json", "-"});
+  const json rows = rows_of(output, "nbd");
+  EXPECT_EQ(rows.size(), 6u * 4);
+  for (const json& row : rows) EXPECT_GT(row.at("rss_anon_kib").get<int>(), 0) << row;
+}
+
+}  // namespace
+}  // namespace nbdcrypt::test
