@@ -69,7 +69,7 @@ void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(20)
 std::string read_proc(const std::string& path) {
   try {
     return read_file(path);
-  } catch (const std::ios_base::failure&) { return {}; }
+  } catch (const std::exception&) { return {}; }
 }
 
 std::vector<std::string> traces_of(const std::string& path) {
