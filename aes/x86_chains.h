@@ -37,11 +37,13 @@ struct Units {
 };
 
 /// One block from each of N vectors: `data` becomes the output, `state` what the next block is chained to.
-template <Chaining kChaining, int N, class V>
-[[gnu::always_inline]] inline void chain_blocks(const RoundKeys<Direction::encrypt>& keys, V* state, V* data) noexcept {
+/// `between` as in RoundKeys::middle().
+template <Chaining kChaining, int N, class V, class Between>
+[[gnu::always_inline]] inline void chain_blocks(const RoundKeys<Direction::encrypt>& keys, V* state, V* data,
+                                                const Between& between) noexcept {
   const V k0 = keys.template first<V>(), kn = keys.template last<V>();
   repeat<N>([&](auto i) { state[i] = state[i] ^ (kChaining == Chaining::cbc ? data[i] ^ k0 : k0); });
-  keys.template middle<N>(state, [](auto) {});
+  keys.template middle<N>(state, between);
   repeat<N>([&](auto i) {
     if constexpr (kChaining == Chaining::cbc) data[i] = state[i] = state[i].enc_last(kn);
     if constexpr (kChaining == Chaining::cfb) data[i] = state[i] = state[i].enc_last(kn ^ data[i]);
@@ -64,6 +66,56 @@ template <class V>
   for (size_t i = 0; i < V::kLanes; i++) memcpy(p[i] + offset, blocks + kBlockBytes * i, kBlockBytes);
 }
 
+/// A line of each unit, block by block: what N vectors take or give. It is moved in squares of kLanes blocks from
+/// kLanes units, those of the same lines one after the other.
+template <class V, int N>
+struct Lines {
+  static constexpr int kLanes = V::kLanes, kParts = kLineBlocks / kLanes, kSquares = N * kParts;
+
+  V block[kLineBlocks][N];
+
+  [[gnu::always_inline]] void read_square(const Units<V, N>& units, size_t offset, int square) noexcept {
+    const int vector = square / kParts, part = square % kParts;
+    V x[kLanes];
+    repeat<kLanes>([&](auto j) { x[j] = V::load(units.in[vector * kLanes + j] + offset + part * sizeof(V)); });
+    V::transpose(x);
+    repeat<kLanes>([&](auto j) { block[part * kLanes + j][vector] = x[j]; });
+  }
+
+  [[gnu::always_inline]] void write_square(const Units<V, N>& units, size_t offset, int square) const noexcept {
+    const int vector = square / kParts, part = square % kParts;
+    V x[kLanes];
+    repeat<kLanes>([&](auto j) { x[j] = block[part * kLanes + j][vector]; });
+    V::transpose(x);
+    repeat<kLanes>([&](auto j) { x[j].store(units.out[vector * kLanes + j] + offset + part * sizeof(V)); });
+  }
+};
+
+/// While one line of each unit is encrypted, the next is read between the rounds, as it comes from the second-level
+/// cache: a gain of 10 to 18 % with ymm registers (Zen 3). Returns how many bytes of each unit were done.
+template <class V, Chaining kChaining, int N>
+[[gnu::always_inline]] inline size_t chain_lines(const RoundKeys<Direction::encrypt>& keys, const Units<V, N>& units,
+                                                 size_t unit, V* state) noexcept {
+  constexpr int kSquares = Lines<V, N>::kSquares, kPerBlock = (kSquares + kLineBlocks - 1) / kLineBlocks;
+  const size_t bytes = unit / kLineBytes * kLineBytes;
+  if (bytes == 0) return 0;
+  Lines<V, N> both[2], *now = &both[0], *next = &both[1];
+  repeat<kSquares>([&](auto i) { now->read_square(units, 0, i); });
+  for (size_t offset = 0; offset < bytes; offset += kLineBytes) {
+    const size_t ahead = offset + kLineBytes < bytes ? offset + kLineBytes : offset;
+    repeat<kLineBlocks>([&](auto j) {
+      chain_blocks<kChaining, N>(keys, state, now->block[j], [&](auto r) {
+        constexpr int kSquare = j * kPerBlock + r;
+        if constexpr (r < kPerBlock && kSquare < kSquares) next->read_square(units, ahead, kSquare);
+      });
+    });
+    repeat<kSquares>([&](auto i) { now->write_square(units, offset, i); });
+    Lines<V, N>* const done = now;
+    now = next, next = done;
+  }
+  return bytes;
+}
+
 template <class V, Chaining kChaining, int N>
 [[gnu::always_inline]] inline void chain_units(const RoundKeys<Direction::encrypt>& keys, const Run& run,
                                                size_t first) noexcept {
@@ -71,31 +123,11 @@ template <class V, Chaining kChaining, int N>
   const Units<V, N> units(run, first);
   V state[N];
   repeat<N>([&](auto i) { state[i] = load_lanes<V>(units.iv + i * kLanes, 0); });
-  size_t offset = 0;
-  for (; run.unit - offset >= kLineBytes; offset += kLineBytes) {
-    V data[kLineBlocks][N];  // block by block, what N vectors take or give
-    repeat<N>([&](auto i) {
-      repeat<kLineBlocks / kLanes>([&](auto part) {
-        V square[kLanes];
-        repeat<kLanes>([&](auto j) { square[j] = V::load(units.in[i * kLanes + j] + offset + part * sizeof(V)); });
-        V::transpose(square);
-        repeat<kLanes>([&](auto j) { data[part * kLanes + j][i] = square[j]; });
-      });
-    });
-    repeat<kLineBlocks>([&](auto j) { chain_blocks<kChaining, N>(keys, state, data[j]); });
-    repeat<N>([&](auto i) {
-      repeat<kLineBlocks / kLanes>([&](auto part) {
-        V square[kLanes];
-        repeat<kLanes>([&](auto j) { square[j] = data[part * kLanes + j][i]; });
-        V::transpose(square);
-        repeat<kLanes>([&](auto j) { square[j].store(units.out[i * kLanes + j] + offset + part * sizeof(V)); });
-      });
-    });
-  }
+  size_t offset = chain_lines<V, kChaining, N>(keys, units, run.unit, state);
   for (; offset < run.unit; offset += kBlockBytes) {
     V data[N];
     repeat<N>([&](auto i) { data[i] = load_lanes<V>(units.in + i * kLanes, offset); });
-    chain_blocks<kChaining, N>(keys, state, data);
+    chain_blocks<kChaining, N>(keys, state, data, [](auto) {});
     repeat<N>([&](auto i) { store_lanes(data[i], units.out + i * kLanes, offset); });
   }
   repeat<N>([&](auto i) { store_lanes(state[i], units.iv + i * kLanes, 0); });
