@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/nbd/servers.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 
 namespace nbdcrypt::bench {
 namespace {
@@ -88,13 +85,7 @@ RunningServer::RunningServer(const ServerKind& kind, const std::string& folder)
     if (word == "%s") word = socket_;
   }
   child_ = std::make_unique<test::Child>(argv, errors_);
-  for (int tries = 0; tries < 3000; ++tries) {
-    struct stat status;
-    if (stat(socket_.c_str(), &status) == 0) return;
-    if (!child_->alive()) throw std::runtime_error(kind.name + " ended: " + test::read_file(errors_));
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  throw std::runtime_error(kind.name + " does not listen after 30 s: " + test::read_file(errors_));
+  test::wait_for_listener(socket_, *child_, errors_);
 }
 
 // proc(5), /proc/PID/stat: the program's name stands in parentheses and may hold anything; utime and stime are the 12th

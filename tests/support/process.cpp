@@ -12,7 +12,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
+#include <thread>
+
+#include "tests/support/temp_dir.h"
 
 namespace nbdcrypt::test {
 namespace {
@@ -147,6 +152,9 @@ Child::~Child() {
 
 int Child::stop(int signal) {
   kill(pid_, signal);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (alive() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  if (alive()) kill(pid_, SIGKILL);
   return wait_for(std::exchange(pid_, -1));
 }
 
@@ -154,6 +162,33 @@ bool Child::alive() {
   siginfo_t info{};
   return pid_ > 0 && waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          info.si_pid == 0;
+}
+
+namespace {
+
+// The columns of /proc/net/unix: Num RefCount Protocol Flags Type St Inode Path.
+bool is_listening(const std::string& socket) {
+  constexpr unsigned long kAcceptsConnections = 0x10000;  // __SO_ACCEPTCON of linux/net.h
+  std::ifstream table("/proc/net/unix");
+  for (std::string line; std::getline(table, line);) {
+    if (!line.ends_with(" " + socket)) continue;
+    std::istringstream columns(line);
+    std::string skipped, flags;
+    columns >> skipped >> skipped >> skipped >> flags;
+    if (std::stoul(flags, nullptr, 16) & kAcceptsConnections) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void wait_for_listener(const std::string& socket, Child& child, const std::string& stderr_file) {
+  for (int tries = 0; tries < 6000; ++tries) {
+    if (is_listening(socket)) return;
+    if (!child.alive()) throw std::runtime_error("the server ended: " + read_file(stderr_file));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw std::runtime_error("nobody listens at " + socket + " after 60 s: " + read_file(stderr_file));
 }
 
 }  // namespace nbdcrypt::test

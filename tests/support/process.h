@@ -40,7 +40,7 @@ class Child {
   Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
   ~Child();
   pid_t pid() const { return pid_; }
-  /// Sends `signal` and waits; returns the exit code as in Result.
+  /// Sends `signal` and waits; returns the exit code as in Result. Killed after 60 s.
   int stop(int signal = 15);
   /// True while it runs.
   bool alive();
@@ -48,5 +48,9 @@ class Child {
  private:
   pid_t pid_;
 };
+
+/// Returns when somebody listens at the Unix socket (its file is there before that). Throws what `child` printed to
+/// `stderr_file` when it ends first, or after 60 s.
+void wait_for_listener(const std::string& socket, Child& child, const std::string& stderr_file);
 
 }  // namespace nbdcrypt::test

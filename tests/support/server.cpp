@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/server.h"
 
-#include <sys/stat.h>
-
-#include <chrono>
 #include <stdexcept>
-#include <thread>
 
 namespace nbdcrypt::test {
 
@@ -70,13 +66,7 @@ Server::Server(const Args& plugin_args, const Args& nbdkit_args, const std::stri
                const Environment& environment)
     : child_(nbdkit(dir_ / "sock", plugin, plugin_args, nbdkit_args), dir_ / "stderr",
              with(sanitizer_environment(), environment)) {
-  for (int tries = 0; tries < 3000; ++tries) {
-    struct stat status;
-    if (stat(socket().c_str(), &status) == 0) return;
-    if (!child_.alive()) throw std::runtime_error("nbdkit ended: " + errors());
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  throw std::runtime_error("nbdkit does not listen after 60 s: " + errors());
+  wait_for_listener(socket(), child_, dir_ / "stderr");
 }
 
 Result nbdkit_once(const Args& plugin_args, const Args& nbdkit_args) {

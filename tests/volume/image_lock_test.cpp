@@ -9,10 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
 #include <optional>
-#include <thread>
 
 #include "base/error.h"
 #include "tests/support/process.h"
@@ -166,9 +163,7 @@ class QemuNbd {
       : child_(read_only ? Args{"qemu-nbd", "-r", "-t", "-f", "raw", "-k", dir / "sock", image}
                          : Args{"qemu-nbd", "-t", "-f", "raw", "-k", dir / "sock", image},
                dir / "stderr") {
-    for (int tries = 0; tries < 1000 && child_.alive() && !std::filesystem::exists(dir / "sock"); ++tries) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+    wait_for_listener(dir / "sock", child_, dir / "stderr");
     const Client greeted("nbd+unix:///?socket=" + dir / "sock");
   }
   pid_t pid() const { return child_.pid(); }
