@@ -47,10 +47,10 @@ enum Op : unsigned { ecb_enc, ecb_dec, cbc_enc, cbc_dec, cfb_enc, cfb_dec, ofb, 
 
 /// What the offload kernels ask of their caller, after cia_req_align and cia_max_nbytes of the 2005 interface.
 struct Limits {
-  size_t align = 1;              // of in and out
-  size_t iv_align = 1;           // of iv
-  size_t overread = 0;           // bytes behind the input that the kernel may read
-  size_t max_bytes = SIZE_MAX;   // count * unit of one call
+  size_t align = 1;             // of in and out
+  size_t iv_align = 1;          // of iv
+  size_t overread = 0;          // bytes behind the input that the kernel may read
+  size_t max_bytes = SIZE_MAX;  // count * unit of one call
 };
 
 /// A null slot is not offloaded: modes/ chains over encrypt and decrypt.
@@ -61,11 +61,17 @@ struct Offload {
 struct Backend {
   const char* name = nullptr;  // "generic", "x86-aesni", ...
   uint64_t needs = 0;          // mask of cpu::Feature
-  void (*expand_key)(Key&, const Byte* key, size_t bytes) noexcept = nullptr;  // fills enc, dec, rounds; bytes: 16, 24 or 32
-  Blocks encrypt = nullptr, decrypt = nullptr;  // ECB over any number of blocks, any alignment, in == out allowed; never null
+  /// Fills enc, dec and rounds; bytes: 16, 24 or 32.
+  void (*expand_key)(Key&, const Byte* key, size_t bytes) noexcept = nullptr;
+  /// ECB over any number of blocks, any alignment, in == out allowed; never null.
+  Blocks encrypt = nullptr, decrypt = nullptr;
   Offload offload = {};
   Ghash ghash = nullptr;  // null: the generic one
   Limits limits = {};     // binds the offload kernels only
+  /// How deep its functions go into the stack, where compilers spill round keys. The callers wipe so much after them.
+  size_t stack_bytes = 16384;
+  /// Zeroes the vector registers, where its functions leave round keys. Null: they leave none.
+  void (*clear_registers)() noexcept = nullptr;
 };
 
 }  // namespace nbdcrypt::aes
