@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "aes/cpu.h"
+#include "aes/x86_clear.h"
 #include "aes/x86_kernels.h"
 
 namespace nbdcrypt::aes {
@@ -54,6 +55,8 @@ constinit const Backend x86_aesni{
     .encrypt = ecb_blocks<Xmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Xmm, Direction::decrypt>,
     .offload = x86_offload<Xmm>(),
+    .stack_bytes = 4096,
+    .clear_registers = clear_xmm,
 };
 
 }  // namespace nbdcrypt::aes

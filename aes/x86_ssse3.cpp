@@ -17,6 +17,7 @@
 #include "aes/cpu.h"
 #include "aes/key_schedule.h"
 #include "aes/tower.h"
+#include "aes/x86_clear.h"
 
 namespace nbdcrypt::aes {
 
@@ -223,6 +224,8 @@ constinit const Backend x86_ssse3{
     .encrypt = ecb_blocks<PermuteCipher<false>>,
     .decrypt = ecb_blocks<PermuteCipher<true>>,
     .offload = block_offload<PermuteCipher>(),
+    .stack_bytes = 4096,
+    .clear_registers = clear_xmm,
 };
 
 }  // namespace nbdcrypt::aes

@@ -65,6 +65,8 @@ struct Ymm {
   }
 };
 
+void clear_ymm() noexcept { _mm256_zeroall(); }
+
 }  // namespace
 
 constinit const Backend x86_vaes256{
@@ -74,6 +76,8 @@ constinit const Backend x86_vaes256{
     .encrypt = ecb_blocks<Ymm, Direction::encrypt>,
     .decrypt = ecb_blocks<Ymm, Direction::decrypt>,
     .offload = x86_offload<Ymm>(),
+    .stack_bytes = 4096,
+    .clear_registers = clear_ymm,
 };
 
 }  // namespace nbdcrypt::aes
