@@ -50,7 +50,8 @@ struct Limits {
   size_t align = 1;             // of in and out
   size_t iv_align = 1;          // of iv
   size_t overread = 0;          // bytes behind the input that the kernel may read
-  size_t max_bytes = SIZE_MAX;  // count * unit of one call
+  size_t fetch = 0;             // but none where a unit (in ECB: a batch) is a multiple of this; 0: always
+  size_t max_bytes = SIZE_MAX;  // count * unit of one call; with `fetch`, a multiple of it
 };
 
 /// A null slot is not offloaded: modes/ chains over encrypt and decrypt.

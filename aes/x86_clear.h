@@ -4,11 +4,11 @@
 namespace nbdcrypt::aes {
 namespace {
 
-/// Zeroes the xmm registers, in the encoding of SSE.
+/// Zeroes the xmm registers, with an instruction of the first SSE.
 void clear_xmm() noexcept {
-  asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n pxor %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
+  asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n xorps %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
   if constexpr (sizeof(void*) == 8)
-    asm volatile(".irp i, 8, 9, 10, 11, 12, 13, 14, 15\n pxor %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
+    asm volatile(".irp i, 8, 9, 10, 11, 12, 13, 14, 15\n xorps %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
 }
 
 }  // namespace
