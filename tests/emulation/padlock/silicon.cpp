@@ -221,6 +221,30 @@ bool execute(const Registers& registers, Mode mode) {
   return true;
 }
 
+/// Puts a breakpoint in the place of POPF.
+void watch(Byte* place) {
+  Byte* const page = reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(place) & ~std::uintptr_t{4095});
+  if (mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) std::abort();
+  *place = kBreakpoint;
+  popf_place.store(place);
+}
+
+/// A function that does nothing but push and pop the flags, near the instruction; null: there is none.
+Byte* find_reload(const Byte* instruction) {
+  constexpr Byte kReload[] = {0x9c, kPopf, 0xc3};  // pushf, popf, ret
+  constexpr std::uintptr_t kFunctionAlign = 16, kNear = 16384;
+  const std::uintptr_t here = reinterpret_cast<std::uintptr_t>(instruction) & ~(kFunctionAlign - 1);
+  const std::uintptr_t first = (here - kNear) & ~std::uintptr_t{4095};  // where pages are asked for
+  for (std::uintptr_t at = first; at < here + kNear; at += kFunctionAlign) {
+    Byte* const code = reinterpret_cast<Byte*>(at);
+    if (at % 4096 == 0 && !is_readable(code, 1))
+      at += 4096 - kFunctionAlign;
+    else if (std::memcmp(code, kReload, sizeof kReload) == 0)
+      return code + 1;
+  }
+  return nullptr;
+}
+
 // QEMU enters handlers with a stack that is not aligned.
 [[gnu::force_align_arg_pointer]] void on_illegal(int, siginfo_t*, void* context) {
   const int saved_errno = errno;
@@ -229,16 +253,11 @@ bool execute(const Registers& registers, Mode mode) {
   if (!decode(registers.pointer(kIp), mode)) return fault(SIGILL);
   if (!execute(registers, mode)) return fault(SIGSEGV);
   registers.of[kIp] += 4;
-  if (popf_place.load() == nullptr) registers.of[REG_EFL] |= kTrapFlag;
+  if (popf_place.load() == nullptr) {
+    Byte* const reload = find_reload(registers.pointer(kIp));
+    reload != nullptr ? watch(reload) : void(registers.of[REG_EFL] |= kTrapFlag);
+  }
   errno = saved_errno;
-}
-
-/// Puts a breakpoint in the place of POPF.
-void watch(Byte* place) {
-  Byte* const page = reinterpret_cast<Byte*>(reinterpret_cast<std::uintptr_t>(place) & ~std::uintptr_t{4095});
-  if (mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) std::abort();
-  *place = kBreakpoint;
-  popf_place.store(place);
 }
 
 void on_popf(const Registers& registers) {

@@ -5,9 +5,10 @@
 // wrong data there gives wrong data. It has nothing in common with the code under test. Source: VIA PadLock Programming
 // Guide.
 //
-// The unit keeps its key until EFLAGS are loaded. The handler sees that by single steps behind an instruction, until
-// the first POPF; from then on by a breakpoint in the place of that POPF. So the code under test should have one such
-// place, and the first loads of the process go unseen, which does no harm, as there is no key to keep yet.
+// The unit keeps its key until EFLAGS are loaded, which the emulation sees by a breakpoint in the place of a POPF. At the
+// first instruction it looks for that in a function of PUSHF, POPF and RET nearby; where there is none, it goes on in
+// single steps until the first POPF, which is slow. So the code under test should have one such place; what it did
+// before its first instruction goes unseen, which does no harm, as there is no key to keep yet.
 #pragma once
 
 #include <cstdint>
