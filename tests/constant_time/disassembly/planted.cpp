@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations that leak, each in its own way, and one that does not: what the check of the disassembly must tell apart.
+#include <immintrin.h>
+#include <string.h>
+
+#include "aes/backend.h"
+
+namespace nbdcrypt::aes {
+
+/// A branch on a byte of the key.
+void planted_branch(const Key& key, const Run& run) noexcept {
+  if (key.enc[3] & 1) memset(run.out, 0, run.unit);
+}
+
+/// A branch on data that came through a vector register and the stack.
+void planted_vector_branch(const Key& key, const Run& run) noexcept {
+  const __m128i x = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(run.in)),
+                                  _mm_load_si128(reinterpret_cast<const __m128i*>(key.dec)));
+  volatile int spilled = _mm_movemask_epi8(x);
+  if (spilled == 5) memset(run.out, 0, run.unit);
+}
+
+/// A table that is looked up by data.
+void planted_address(const Key& key, const Run& run) noexcept { run.out[0] = key.enc[run.in[0] & 15]; }
+
+/// A length out of the data.
+void planted_length(const Key&, const Run& run) noexcept { memset(run.out, 0, run.in[0]); }
+
+/// An IV that is a secret outside of counter modes.
+void planted_iv(const Key& key, const Run& run) noexcept {
+  if (run.iv[0] == 0) run.out[0] = static_cast<Byte>(key.rounds);
+}
+
+/// Branches on lengths and on the number of rounds alone.
+void planted_nothing(const Key& key, const Run& run) noexcept {
+  for (size_t at = 0; at < run.unit * run.count; at++) {
+    run.out[at] = static_cast<Byte>(run.in[at] ^ key.enc[at % (16 * key.rounds)]);
+  }
+}
+
+}  // namespace nbdcrypt::aes

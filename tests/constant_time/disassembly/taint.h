@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Follows keys and data through the machine code of a backend: does a branch or an address depend on them? A data flow
+// over the instructions of a function, with a value for each register and for each place of the stack that is addressed
+// without an index. What is read through a pointer to data is secret, and so is what is computed from it. Public are
+// the arguments, the fields of Run, the number of rounds and the serial of a Key, constants, and the IVs of counter
+// modes.
+//
+// What it trusts: stores with an index stay inside the array that they index, and functions that are called do not
+// change places of the stack that hold public values. What it does not follow is secret, so it errs on the other side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/constant_time/disassembly/program.h"
+
+namespace nbdcrypt::disassembly {
+
+struct Report {
+  const Instruction* instruction;
+  std::string why;
+};
+
+/// x86-64 code of the System V ABI. Empty for a function whose name is not that of an operation of a backend.
+std::vector<Report> check(const Function& function);
+
+/// True for functions that take a Key: the operations of a backend.
+bool is_operation(const Function& function);
+
+}  // namespace nbdcrypt::disassembly
