@@ -3,7 +3,7 @@
 // The contract between the chaining modes and an AES backend. A backend is one constinit object in one file; it
 // encrypts blocks, and may take whole batches of units ("offload kernels"). Plain pointers and integers only, so
 // that any toolchain with any target flags can compile a backend without weak symbols of its own.
-// A kernel never allocates, never fails, never branches or addresses on key or data.
+// A kernel never allocates, never fails, never branches or addresses on key or data (but for `by_name_only` backends).
 //
 // Words, used in one sense everywhere: a block is 16 bytes; a unit is one chain (a sector, a packet) of `unit`
 // bytes; a batch is `count` units laid end to end.
@@ -50,7 +50,8 @@ struct Limits {
   size_t align = 1;             // of in and out
   size_t iv_align = 1;          // of iv
   size_t overread = 0;          // bytes behind the input that the kernel may read
-  size_t max_bytes = SIZE_MAX;  // count * unit of one call
+  size_t fetch = 0;             // but none where a unit (in ECB: a batch) is a multiple of this; 0: always
+  size_t max_bytes = SIZE_MAX;  // count * unit of one call; with `fetch`, a multiple of it
 };
 
 /// A null slot is not offloaded: modes/ chains over encrypt and decrypt.
@@ -66,8 +67,9 @@ struct Backend {
   /// ECB over any number of blocks, any alignment, in == out allowed; never null.
   Blocks encrypt = nullptr, decrypt = nullptr;
   Offload offload = {};
-  Ghash ghash = nullptr;  // null: the generic one
-  Limits limits = {};     // binds the offload kernels only
+  Ghash ghash = nullptr;      // null: the generic one
+  Limits limits = {};         // binds the offload kernels only
+  bool by_name_only = false;  // best() passes it over: its addresses depend on key and data
   /// How deep its functions go into the stack, where compilers spill round keys. The callers wipe so much after them.
   size_t stack_bytes = 16384;
   /// Zeroes the vector registers, where its functions leave round keys. Null: they leave none.

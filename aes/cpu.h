@@ -19,6 +19,8 @@ enum Feature : std::uint64_t {
   vaes = 1u << 6,
   vpclmul = 1u << 7,
   avx512 = 1u << 8,  // F, BW, DQ and VL, enabled by the system
+  ace = 1u << 9,     // VIA PadLock: the Advanced Cryptography Engine, there and enabled
+  ace2 = 1u << 10,   // its second version, which counts (CTR)
 };
 
 /// The names of all features in the spelling of NBDCRYPT_DISABLE_CPU, "aesni, avx, ...".
