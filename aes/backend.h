@@ -3,7 +3,7 @@
 // The contract between the chaining modes and an AES backend. A backend is one constinit object in one file; it
 // encrypts blocks, and may take whole batches of units ("offload kernels"). Plain pointers and integers only, so
 // that any toolchain with any target flags can compile a backend without weak symbols of its own.
-// A kernel never allocates, never fails, never branches or addresses on key or data.
+// A kernel never allocates, never fails, never branches or addresses on key or data (but for `by_name_only` backends).
 //
 // Words, used in one sense everywhere: a block is 16 bytes; a unit is one chain (a sector, a packet) of `unit`
 // bytes; a batch is `count` units laid end to end.
@@ -47,10 +47,10 @@ enum Op : unsigned { ecb_enc, ecb_dec, cbc_enc, cbc_dec, cfb_enc, cfb_dec, ofb, 
 
 /// What the offload kernels ask of their caller, after cia_req_align and cia_max_nbytes of the 2005 interface.
 struct Limits {
-  size_t align = 1;              // of in and out
-  size_t iv_align = 1;           // of iv
-  size_t overread = 0;           // bytes behind the input that the kernel may read
-  size_t max_bytes = SIZE_MAX;   // count * unit of one call
+  size_t align = 1;             // of in and out
+  size_t iv_align = 1;          // of iv
+  size_t overread = 0;          // bytes behind the input that the kernel may read
+  size_t max_bytes = SIZE_MAX;  // count * unit of one call
 };
 
 /// A null slot is not offloaded: modes/ chains over encrypt and decrypt.
@@ -61,11 +61,14 @@ struct Offload {
 struct Backend {
   const char* name = nullptr;  // "generic", "x86-aesni", ...
   uint64_t needs = 0;          // mask of cpu::Feature
-  void (*expand_key)(Key&, const Byte* key, size_t bytes) noexcept = nullptr;  // fills enc, dec, rounds; bytes: 16, 24 or 32
-  Blocks encrypt = nullptr, decrypt = nullptr;  // ECB over any number of blocks, any alignment, in == out allowed; never null
+  void (*expand_key)(Key&, const Byte* key,
+                     size_t bytes) noexcept = nullptr;  // fills enc, dec, rounds; bytes: 16, 24 or 32
+  Blocks encrypt = nullptr,
+         decrypt = nullptr;  // ECB over any number of blocks, any alignment, in == out allowed; never null
   Offload offload = {};
-  Ghash ghash = nullptr;  // null: the generic one
-  Limits limits = {};     // binds the offload kernels only
+  Ghash ghash = nullptr;      // null: the generic one
+  Limits limits = {};         // binds the offload kernels only
+  bool by_name_only = false;  // best() passes it over: its addresses depend on key and data
 };
 
 }  // namespace nbdcrypt::aes

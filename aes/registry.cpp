@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aes/registry.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "aes/cpu.h"
@@ -20,7 +21,10 @@ std::span<const Backend* const> all() noexcept {
   return able;
 }
 
-const Backend& best() noexcept { return *all().front(); }
+const Backend& best() noexcept {
+  const auto able = all();
+  return **std::find_if(able.begin(), able.end(), [](const Backend* backend) { return !backend->by_name_only; });
+}
 
 const Backend* by_name(std::string_view name) noexcept {
   for (const Backend* backend : all()) {

@@ -58,11 +58,14 @@ int run(const Arguments& arguments) {
   const Backend& chosen = modes::choose_backend(named);
   for (const Backend* backend : aes::built()) {
     const bool runs = aes::runs_here(*backend);
-    fmt::print("{} {:<16} {:<9} {}\n", backend == &chosen ? '*' : ' ', backend->name, runs ? "runs here" : "",
+    fmt::print("{} {:<16} {:<9} {}{}\n", backend == &chosen ? '*' : ' ', backend->name, runs ? "runs here" : "",
+               backend->by_name_only ? "only by name, " : "",
                runs ? "offloads " + offloads(*backend) : why_not(*backend));
   }
   fmt::print("chosen: {}, {}\n", chosen.name,
              named.empty() ? "the first in this order that runs here" : "as --backend says");
+  const std::string warning = modes::warning_about(chosen);
+  if (!warning.empty()) fmt::print(stderr, "nbdcrypt: warning: {}\n", warning);
   return 0;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "modes/backend_choice.h"
 
-#include <string>
-
 #include "aes/cpu.h"
 #include "aes/registry.h"
 #include "base/error.h"
@@ -42,6 +40,13 @@ const aes::Backend& choose_backend(std::string_view name) {
   const aes::Backend* backend = aes::by_name(name);
   if (backend == nullptr) refuse(name);
   return *backend;
+}
+
+std::string warning_about(const aes::Backend& backend) {
+  if (!backend.by_name_only) return "";
+  return "backend " + std::string(backend.name) +
+         ": looks up tables by key and data, which other programs on this machine can learn through the cache; "
+         "for measurements only";
 }
 
 }  // namespace nbdcrypt::modes

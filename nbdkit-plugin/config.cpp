@@ -134,7 +134,8 @@ void check(const Config& config) {
   check_secret(config);
   check_standard_input(config.key_file, "key-file");
   check_standard_input(config.volume_key_file, "volume-key-file");
-  modes::choose_backend(config.open.backend);
+  const std::string warning = modes::warning_about(modes::choose_backend(config.open.backend));
+  if (!warning.empty()) warn(warning);
 }
 
 volume::Credential read_secret(Config& config) {

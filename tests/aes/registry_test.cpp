@@ -15,11 +15,22 @@
 namespace nbdcrypt::test {
 namespace {
 
-TEST(Registry, GenericComesLastAndRunsEverywhere) {
-  ASSERT_FALSE(aes::all().empty());
-  EXPECT_STREQ("generic", aes::all().back()->name);
-  EXPECT_EQ(0u, aes::all().back()->needs);
-  EXPECT_EQ(aes::built().back(), aes::all().back());
+TEST(Registry, GenericComesLastOfThoseChosenUnnamedAndRunsEverywhere) {
+  std::vector<const aes::Backend*> unnamed;
+  for (const aes::Backend* backend : aes::built()) {
+    if (!backend->by_name_only) unnamed.push_back(backend);
+  }
+  ASSERT_FALSE(unnamed.empty());
+  EXPECT_STREQ("generic", unnamed.back()->name);
+  EXPECT_EQ(0u, unnamed.back()->needs);
+}
+
+TEST(Registry, TableIsThereButNeverChosenUnnamed) {
+  const aes::Backend* const table = aes::by_name("table");
+  ASSERT_NE(nullptr, table);
+  EXPECT_TRUE(table->by_name_only);
+  EXPECT_EQ(1, std::count(aes::all().begin(), aes::all().end(), table));
+  EXPECT_FALSE(aes::best().by_name_only);
 }
 
 TEST(Registry, ListsWhatRunsHereInTheOrderOfTheBuild) {
@@ -28,7 +39,7 @@ TEST(Registry, ListsWhatRunsHereInTheOrderOfTheBuild) {
     if (aes::runs_here(*backend)) able.push_back(backend);
   }
   EXPECT_THAT(aes::all(), testing::ElementsAreArray(able));
-  EXPECT_EQ(able.front(), &aes::best());
+  EXPECT_EQ(*std::ranges::find(able, false, &aes::Backend::by_name_only), &aes::best());
 }
 
 TEST(Registry, NothingThatIsMaskedIsListed) {

@@ -196,6 +196,9 @@ TEST(Backends, TheEnvironmentAndTheOptionMoveTheChoice) {
   EXPECT_EQ(unknown.exit_code, 1);
   EXPECT_THAT(unknown.err, HasSubstr("aesno"));
   EXPECT_EQ(nbdcrypt({"backends", "--backend", "nosuch"}).exit_code, 1);
+  const Result table = nbdcrypt({"backends", "--backend", "table"});
+  EXPECT_THAT(table.out, HasSubstr("runs here only by name, offloads"));
+  EXPECT_THAT(table.err, HasSubstr("warning: backend table: looks up tables by key and data"));
 }
 
 TEST(Program, OutputThatDoesNotArriveIsAnError) {

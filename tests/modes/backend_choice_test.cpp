@@ -25,6 +25,13 @@ std::string names_that_run() {
   return names;
 }
 
+TEST(ChooseBackend, WarnsAboutThoseThatAreOnlyChosenByName) {
+  for (const aes::Backend* backend : aes::all()) {
+    EXPECT_EQ(warning_about(*backend).empty(), !backend->by_name_only) << backend->name;
+  }
+  EXPECT_EQ(warning_about(choose_backend("table")).substr(0, 20), "backend table: looks");
+}
+
 TEST(ChooseBackend, WithoutANameItIsTheBest) { EXPECT_EQ(&choose_backend(""), &aes::best()); }
 
 TEST(ChooseBackend, ByNameItIsThatOne) {

@@ -126,6 +126,9 @@ TEST(PluginConfig, BadNamesListTheKnownOnes) {
   const std::string secret = secret_file(dir);
   expect_refused({"file=x", "offload=none"}, "batch");
   expect_refused({"file=x", "key-file=" + secret, "backend=abacus"}, "generic");
+  EXPECT_THAT(nbdkit_once({"file=x", "key-file=" + secret, "backend=table"}).err,
+              HasSubstr("warning: backend table: looks up tables by key and data"));
+  EXPECT_THAT(nbdkit_once({"file=x", "key-file=" + secret}).err, Not(HasSubstr("table")));
   expect_refused({"file=x", "type=luks3"}, "luks3");
   expect_refused({"file=x", "type=tcrypt"}, "tcrypt");
 }
