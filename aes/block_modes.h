@@ -6,7 +6,7 @@
 //   Block                 16 bytes in registers: load(p), store(p), a ^ b, times_x() (IEEE 1619-2018, 5.2)
 //   kWide                 how many blocks it takes at a time
 //   crypt<N>(Block* x)    the cipher, or with kInverse the inverse cipher, on x[N]; N is 1 or kWide
-// Everything lies in an anonymous namespace and is inlined, as in x86_rounds.h.
+// Everything lies in an anonymous namespace and is inlined, as in vector_rounds.h.
 #pragma once
 
 #include <string.h>

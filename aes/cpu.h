@@ -19,6 +19,12 @@ enum Feature : std::uint64_t {
   vaes = 1u << 6,
   vpclmul = 1u << 7,
   avx512 = 1u << 8,  // F, BW, DQ and VL, enabled by the system
+
+  spe = std::uint64_t{1} << 32,      // PowerPC e500: Signal Processing Engine
+  vcrypto = std::uint64_t{1} << 33,  // POWER8: AES and carry-less multiplication in vector registers
+
+  armaes = std::uint64_t{1} << 40,
+  pmull = std::uint64_t{1} << 41,
 };
 
 /// The names of all features in the spelling of NBDCRYPT_DISABLE_CPU, "aesni, avx, ...".

@@ -13,6 +13,7 @@ extern constinit const Backend x86_vaes256;
 namespace {
 
 struct Ymm {
+  using One = XmmBlock;
   static constexpr int kLanes = 2, kChains = 8;
 
   __m256i v;
@@ -73,7 +74,7 @@ constinit const Backend x86_vaes256{
     .expand_key = expand_key_x86,
     .encrypt = ecb_blocks<Ymm, Direction::encrypt>,
     .decrypt = ecb_blocks<Ymm, Direction::decrypt>,
-    .offload = x86_offload<Ymm>(),
+    .offload = vector_offload<Ymm>(),
 };
 
 }  // namespace nbdcrypt::aes
