@@ -130,6 +130,19 @@ struct Pmull {
   }
 };
 
+// Those that calls do not preserve. Of v8 to v15 calls preserve the lower halves, so the kernels save those and we
+// clear what is above.
+void clear_vector_registers() noexcept {
+  asm volatile(
+      ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+      "movi v\\i\\().2d, #0\n"
+      ".endr\n"
+      ".irp i, 8, 9, 10, 11, 12, 13, 14, 15\n"
+      "mov v\\i\\().d[1], xzr\n"
+      ".endr" ::
+          : "memory");
+}
+
 }  // namespace
 
 constinit const Backend armv8_ce{
@@ -140,6 +153,8 @@ constinit const Backend armv8_ce{
     .decrypt = ecb_blocks<Q, Direction::decrypt>,
     .offload = vector_offload<Q>(),
     .ghash = ghash_by<Pmull>,
+    .stack_bytes = 4096,
+    .clear_registers = clear_vector_registers,
 };
 
 }  // namespace nbdcrypt::aes

@@ -61,13 +61,17 @@ struct Offload {
 struct Backend {
   const char* name = nullptr;  // "generic", "x86-aesni", ...
   uint64_t needs = 0;          // mask of cpu::Feature
-  void (*expand_key)(Key&, const Byte* key,
-                     size_t bytes) noexcept = nullptr;  // fills enc, dec, rounds; bytes: 16, 24 or 32
-  Blocks encrypt = nullptr,
-         decrypt = nullptr;  // ECB over any number of blocks, any alignment, in == out allowed; never null
+  /// Fills enc, dec and rounds; bytes: 16, 24 or 32.
+  void (*expand_key)(Key&, const Byte* key, size_t bytes) noexcept = nullptr;
+  /// ECB over any number of blocks, any alignment, in == out allowed; never null.
+  Blocks encrypt = nullptr, decrypt = nullptr;
   Offload offload = {};
-  Ghash ghash = nullptr;      // null: the generic one
-  Limits limits = {};         // binds the offload kernels only
+  Ghash ghash = nullptr;  // null: the generic one
+  Limits limits = {};     // binds the offload kernels only
+  /// How deep its functions go into the stack, where compilers spill round keys. The callers wipe so much after them.
+  size_t stack_bytes = 16384;
+  /// Zeroes the vector registers, where its functions leave round keys. Null: they leave none.
+  void (*clear_registers)() noexcept = nullptr;
   bool by_name_only = false;  // best() passes it over: its addresses depend on key and data
 };
 

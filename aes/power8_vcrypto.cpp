@@ -144,6 +144,14 @@ struct Vpmsumd {
   }
 };
 
+// Those that calls do not preserve: vs0-vs13, over which f0-f13 lie, and v0-v19.
+void clear_vector_registers() noexcept {
+  asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13\n xxlxor \\i, \\i, \\i\n .endr" ::: "memory");
+  asm volatile(
+      ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19\n vxor \\i, \\i, \\i\n .endr" ::
+          : "memory");
+}
+
 }  // namespace
 
 constinit const Backend power8_vcrypto{
@@ -154,6 +162,8 @@ constinit const Backend power8_vcrypto{
     .decrypt = ecb_blocks<Vr, Direction::decrypt>,
     .offload = vector_offload<Vr>(),
     .ghash = ghash_by<Vpmsumd>,
+    .stack_bytes = 4096,
+    .clear_registers = clear_vector_registers,
 };
 
 }  // namespace nbdcrypt::aes

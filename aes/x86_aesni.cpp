@@ -46,6 +46,12 @@ struct Xmm {
   }
 };
 
+void clear_xmm() noexcept {
+  asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n pxor %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
+  if constexpr (sizeof(void*) == 8)
+    asm volatile(".irp i, 8, 9, 10, 11, 12, 13, 14, 15\n pxor %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
+}
+
 }  // namespace
 
 constinit const Backend x86_aesni{
@@ -55,6 +61,8 @@ constinit const Backend x86_aesni{
     .encrypt = ecb_blocks<Xmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Xmm, Direction::decrypt>,
     .offload = vector_offload<Xmm>(),
+    .stack_bytes = 4096,
+    .clear_registers = clear_xmm,
 };
 
 }  // namespace nbdcrypt::aes

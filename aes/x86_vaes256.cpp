@@ -66,6 +66,8 @@ struct Ymm {
   }
 };
 
+void clear_ymm() noexcept { _mm256_zeroall(); }
+
 }  // namespace
 
 constinit const Backend x86_vaes256{
@@ -75,6 +77,8 @@ constinit const Backend x86_vaes256{
     .encrypt = ecb_blocks<Ymm, Direction::encrypt>,
     .decrypt = ecb_blocks<Ymm, Direction::decrypt>,
     .offload = vector_offload<Ymm>(),
+    .stack_bytes = 4096,
+    .clear_registers = clear_ymm,
 };
 
 }  // namespace nbdcrypt::aes

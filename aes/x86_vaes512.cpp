@@ -72,6 +72,18 @@ struct Zmm {
   }
 };
 
+// VZEROALL does not know the sixteen registers of 64-bit mode that came with AVX-512.
+void clear_zmm() noexcept {
+  asm volatile("vzeroall" ::: "memory");
+  if constexpr (sizeof(void*) == 8) {
+    asm volatile(
+        ".irp i, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n"
+        "vpxorq %%zmm\\i, %%zmm\\i, %%zmm\\i\n"
+        ".endr" ::
+            : "memory");
+  }
+}
+
 }  // namespace
 
 constinit const Backend x86_vaes512{
@@ -81,6 +93,8 @@ constinit const Backend x86_vaes512{
     .encrypt = ecb_blocks<Zmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Zmm, Direction::decrypt>,
     .offload = vector_offload<Zmm>(),
+    .stack_bytes = 4096,
+    .clear_registers = clear_zmm,
 };
 
 }  // namespace nbdcrypt::aes

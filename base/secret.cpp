@@ -96,6 +96,11 @@ void wipe(std::span<Byte> bytes) noexcept {
   if (!bytes.empty()) explicit_bzero(bytes.data(), bytes.size());
 }
 
+[[gnu::noinline]] void wipe_stack(std::size_t bytes) noexcept {
+  Byte below[kMaxStackBytes];
+  wipe(std::span(below).last(bytes));  // the stack grows downwards
+}
+
 void lock_secrets_again() noexcept {
   std::lock_guard hold(mappings().mutex);
   all_locked = true;

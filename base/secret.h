@@ -73,6 +73,11 @@ class Secret {
 /// Overwrites `bytes` in a way that the compiler keeps.
 void wipe(std::span<Byte> bytes) noexcept;
 
+/// Overwrites `bytes` (at most kMaxStackBytes) of the stack below the caller's frame: what functions that have returned
+/// left there. Compilers spill round keys to the stack, which is not locked, when registers run out.
+inline constexpr std::size_t kMaxStackBytes = 32768;
+void wipe_stack(std::size_t bytes) noexcept;
+
 /// Locks the pages of all living secrets once more; for a child after fork().
 void lock_secrets_again() noexcept;
 

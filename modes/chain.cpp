@@ -9,6 +9,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/secret.h"
+
 namespace nbdcrypt::modes {
 namespace {
 
@@ -100,6 +102,11 @@ bool is_aligned(const aes::Run& piece, const aes::Limits& limits) noexcept {
 bool can_honour(const aes::Limits& limits) noexcept {
   return std::has_single_bit(limits.align) && limits.align <= kMaxAlign && std::has_single_bit(limits.iv_align) &&
          limits.iv_align <= kMaxAlign && limits.overread <= kMaxOverread && limits.max_bytes >= kBlockBytes;
+}
+
+void forget_keys(const aes::Backend& backend) noexcept {
+  if (backend.clear_registers) backend.clear_registers();
+  base::wipe_stack(backend.stack_bytes);
 }
 
 Chain::Chain(const aes::Backend& backend, aes::Op op, Offload offload) noexcept

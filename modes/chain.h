@@ -40,6 +40,10 @@ Calls& calls_of(const aes::Backend& backend) noexcept;
 /// max_bytes at least a block. A kernel that asks for more is not used.
 bool can_honour(const aes::Limits& limits) noexcept;
 
+/// Wipes what the functions of a backend left of the keys in vector registers and on the stack below the caller's
+/// frame. Called once, where keys were used for the last time.
+void forget_keys(const aes::Backend& backend) noexcept;
+
 class Chain {
  public:
   Chain(const aes::Backend& backend, aes::Op op, Offload offload) noexcept;

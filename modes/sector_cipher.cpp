@@ -63,6 +63,7 @@ SectorCipher::SectorCipher(const aes::Backend& backend, const CipherSpec& spec, 
   if (spec.iv == IvKind::essiv) with_key(iv_cipher_, keys.essiv_key);
   if (spec.iv == IvKind::eboiv) with_key(iv_cipher_, keys.key);
   if (spec.mode == Mode::xts) with_key(tweak_cipher_, keys.key.last(keys.key.size() / 2));
+  forget_keys(backend);
 }
 
 void SectorCipher::encrypt(std::uint64_t first_sector, std::span<const Byte> in, Byte* out) const noexcept {
@@ -87,6 +88,7 @@ void SectorCipher::run(const Chain& chain, std::uint64_t first_sector, std::span
                      .unit = layout_.sector_bytes,
                      .count = count});
   }
+  forget_keys(backend());
 }
 
 void SectorCipher::fill_ivs(std::uint64_t first_sector, std::size_t count, Byte* iv) const noexcept {

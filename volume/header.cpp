@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading and unlocking. The library guards what it activates, and we activate nothing: it gives the key of an unbound slot, and
-// that of a volume with requirements nobody knows. So every key is verified against the digest of the data segment here, and
-// header_segment.cpp refuses the rest.
+// Loading and unlocking. The library guards what it activates, and we activate nothing: it gives the key of an unbound
+// slot, and that of a volume with requirements nobody knows. So every key is verified against the digest of the data
+// segment here, and header_segment.cpp refuses the rest.
 #include "volume/header.h"
 
 #include <malloc.h>
@@ -24,7 +24,8 @@ constexpr std::size_t kKeyRoomBytes = 4096;            // more than any volume k
 std::string hint_for(const std::string& path) {
   std::string found;
   try {
-    for (const std::string& text : signatures_on(path)) found.append(found.empty() ? "there is a " : " and a ").append(text);
+    for (const std::string& text : signatures_on(path))
+      found.append(found.empty() ? "there is a " : " and a ").append(text);
   } catch (const Error&) {
     // a hint only: what matters has been said
   }
@@ -37,20 +38,24 @@ void check_type(const std::string& name, Magic magic, Type wanted) {
   if (wanted == Type::luks2 && magic == Magic::luks1) throw Error(Kind::format, name + ": a LUKS1 volume, not LUKS2");
 }
 
-/// LUKS2 keeps two copies. One may stand in for the other as long as nothing else has moved in: an LVM volume over what is
-/// left of an old header is an LVM volume.
+/// LUKS2 keeps two copies. One may stand in for the other as long as nothing else has moved in: an LVM volume over what
+/// is left of an old header is an LVM volume.
 void refuse_recovery_over_others(const std::string& name) {
   const std::vector<std::string> others = foreign_signatures_on(name);
   if (others.empty()) return;
-  throw Error(Kind::format, name + ": one copy of the LUKS2 header is damaged, and the device holds a " + others.front(), 0,
+  throw Error(Kind::format,
+              name + ": one copy of the LUKS2 header is damaged, and the device holds a " + others.front(), 0,
               "if it really is a LUKS2 volume: cryptsetup repair");
 }
 
 const char* library_type(Type type) {
   switch (type) {
-    case Type::luks1: return CRYPT_LUKS1;
-    case Type::luks2: return CRYPT_LUKS2;
-    default: return CRYPT_LUKS;
+    case Type::luks1:
+      return CRYPT_LUKS1;
+    case Type::luks2:
+      return CRYPT_LUKS2;
+    default:
+      return CRYPT_LUKS;
   }
 }
 
@@ -65,7 +70,8 @@ void load_library(Header::Loaded& header, Type wanted) {
 /// Did the library mend one of the two copies (in our copy of them)?
 bool was_mended(const Header::Loaded& header, int device) {
   std::uint64_t metadata_bytes = 0;
-  if (header.type != Type::luks2 || crypt_get_metadata_size(header.device(), &metadata_bytes, nullptr) < 0) return false;
+  if (header.type != Type::luks2 || crypt_get_metadata_size(header.device(), &metadata_bytes, nullptr) < 0)
+    return false;
   return !header.copy.equals(device, header.name, 0, 2 * metadata_bytes);
 }
 
@@ -81,12 +87,15 @@ void fetch_key_areas(Header::Loaded& header, int device) {
     if (!in_use(crypt_keyslot_status(header.device(), slot))) continue;
     if (crypt_keyslot_area(header.device(), slot, &offset, &bytes) < 0) continue;
     if (bytes > kMaxKeyAreaBytes)
-      throw Error(Kind::format, header.name + ": key slot " + std::to_string(slot) + ": an area of " + std::to_string(bytes) + " bytes");
+      throw Error(Kind::format, header.name + ": key slot " + std::to_string(slot) + ": an area of " +
+                                    std::to_string(bytes) + " bytes");
     header.copy.fetch(device, header.name, offset, bytes);
   }
 }
 
-std::string slot_text(const Header::Loaded& header, int slot) { return header.name + ": key slot " + std::to_string(slot); }
+std::string slot_text(const Header::Loaded& header, int slot) {
+  return header.name + ": key slot " + std::to_string(slot);
+}
 
 crypt_keyslot_info status_of_named(const Header::Loaded& header, int slot) {
   if (slot < 0 || slot >= slots_of(header))
@@ -106,10 +115,13 @@ crypt_keyslot_info status_of_named(const Header::Loaded& header, int slot) {
 
 /// Derives the key that a slot holds. `slot` -1: any that belongs to the data segment.
 int derive_key(const Header::Loaded& header, std::span<const Byte> secret, int slot, base::SecretBuffer& key) {
-  key = base::SecretBuffer(std::max(kKeyRoomBytes, slot < 0 ? 0 : static_cast<std::size_t>(std::max(0, crypt_keyslot_get_key_size(header.device(), slot)))));
+  key = base::SecretBuffer(std::max(
+      kKeyRoomBytes,
+      slot < 0 ? 0 : static_cast<std::size_t>(std::max(0, crypt_keyslot_get_key_size(header.device(), slot)))));
   std::size_t bytes = key.size();
   const char* const chars = secret.empty() ? "" : reinterpret_cast<const char*>(secret.data());
-  const int opened = crypt_volume_key_get(header.device(), slot, reinterpret_cast<char*>(key.data()), &bytes, chars, secret.size());
+  const int opened =
+      crypt_volume_key_get(header.device(), slot, reinterpret_cast<char*>(key.data()), &bytes, chars, secret.size());
   malloc_trim(0);  // Argon2's memory may be a gigabyte
   if (opened < 0) refuse_secret(header, slot, opened);
   key.shrink(bytes);
@@ -124,8 +136,10 @@ bool matches_digest(const Header::Loaded& header, std::span<const Byte> key) {
 void check_volume_key(const Header::Loaded& header, std::span<const Byte> key) {
   const int expected = crypt_get_volume_key_size(header.device());
   if (key.empty() || (expected > 0 && key.size() != static_cast<std::size_t>(expected)))
-    throw Error(Kind::usage, header.name + ": a volume key of " + std::to_string(key.size()) + " bytes, expected " + std::to_string(expected));
-  if (!matches_digest(header, key)) throw Error(Kind::passphrase, header.name + ": the volume key does not match the volume");
+    throw Error(Kind::usage, header.name + ": a volume key of " + std::to_string(key.size()) + " bytes, expected " +
+                                 std::to_string(expected));
+  if (!matches_digest(header, key))
+    throw Error(Kind::passphrase, header.name + ": the volume key does not match the volume");
 }
 
 }  // namespace
@@ -178,12 +192,14 @@ int Header::test_passphrase(const Credential& credential, int key_slot) const {
   base::SecretBuffer key;
   const bool named = credential.kind != SecretKind::volume_key && key_slot != -1;
   if (!named || status_of_named(*loaded_, key_slot) != CRYPT_SLOT_UNBOUND) return unlock(credential, key_slot, key);
-  return derive_key(*loaded_, credential.secret.bytes(), key_slot, key);  // the library verifies it against the slot's own digest
+  return derive_key(*loaded_, credential.secret.bytes(), key_slot,
+                    key);  // the library verifies it against the slot's own digest
 }
 
 bool Header::flag_allow_discards() const {
   std::uint32_t flags = 0;
-  return crypt_persistent_flags_get(loaded_->device(), CRYPT_FLAGS_ACTIVATION, &flags) >= 0 && (flags & CRYPT_ACTIVATE_ALLOW_DISCARDS);
+  return crypt_persistent_flags_get(loaded_->device(), CRYPT_FLAGS_ACTIVATION, &flags) >= 0 &&
+         (flags & CRYPT_ACTIVATE_ALLOW_DISCARDS);
 }
 
 }  // namespace nbdcrypt::volume

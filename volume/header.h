@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LUKS headers through libcryptsetup, always on a copy in memory (memfd), never on the image itself: loading a header whose
-// first copy is damaged makes the library rewrite it. header*.cpp are the only files that include libcryptsetup.
+// LUKS headers through libcryptsetup, always on a copy in memory (memfd), never on the image itself: loading a header
+// whose first copy is damaged makes the library rewrite it. header*.cpp are the only files that include libcryptsetup.
 #pragma once
 
 #include <cstdint>
@@ -41,17 +41,18 @@ struct FormatOptions {
   std::optional<std::uint64_t> offset_sectors = {};  // of 512 bytes: where the data begins; 0 as if not given
 };
 
-/// Formats the image (or detached header). `volume_key`: empty for a random one. All checks come before the first byte is
-/// written; then: old signatures, key areas, flush, second copy, flush, first copy, flush. The data area keeps its bytes,
-/// except the magic numbers of old signatures (as cryptsetup does). Warnings for people are returned.
-/// Throws Error{usage}, {unsupported}, {device}; {busy} while the image is served, mounted or mapped.
-std::vector<std::string> format(const FormatOptions& options, std::span<const Byte> passphrase, std::span<const Byte> volume_key);
+/// Formats the image (or detached header). `volume_key`: empty for a random one. All checks come before the first byte
+/// is written; then: old signatures, key areas, flush, second copy, flush, first copy, flush. The data area keeps its
+/// bytes, except the magic numbers of old signatures (as cryptsetup does). Warnings for people are returned. Throws
+/// Error{usage}, {unsupported}, {device}; {busy} while the image is served, mounted or mapped.
+std::vector<std::string> format(const FormatOptions& options, std::span<const Byte> passphrase,
+                                std::span<const Byte> volume_key);
 
 class Header {
  public:
-  /// Loads a LUKS header of `type` (detect: either version) from a copy of `header`, or of `image` when that is empty. A LUKS2
-  /// header whose one copy is damaged is mended in the copy alone, unless something else than LUKS lives on the device.
-  /// Throws Error{device}, {format}, {unsupported}.
+  /// Loads a LUKS header of `type` (detect: either version) from a copy of `header`, or of `image` when that is empty.
+  /// A LUKS2 header whose one copy is damaged is mended in the copy alone, unless something else than LUKS lives on the
+  /// device. Throws Error{device}, {format}, {unsupported}.
   static Header load(const std::string& image, const std::optional<std::string>& header, Type type);
   Header(Header&&) noexcept;
   Header& operator=(Header&&) noexcept;
@@ -60,8 +61,8 @@ class Header {
   Type type() const noexcept;
   std::string uuid() const;
 
-  /// Text as cryptsetup luksDump prints it, and the metadata as JSON (for LUKS1: the same fields in the same shape, as far as
-  /// the library tells them: no salts and no digest).
+  /// Text as cryptsetup luksDump prints it, and the metadata as JSON (for LUKS1: the same fields in the same shape, as
+  /// far as the library tells them: no salts and no digest).
   std::string dump_text() const;
   std::string dump_json() const;
 
@@ -85,9 +86,9 @@ class Header {
   std::unique_ptr<Loaded> loaded_;
 };
 
-/// The key of a plain volume: hash "sha256", "sha256:20" (the rest zero), "plain" (the bytes themselves, zero-padded), through
-/// libcryptsetup. A key file's bytes are the key, whatever the hash; so is a volume key. Throws Error{usage} for a hash that
-/// the library does not know, a length that does not fit, or too few bytes.
+/// The key of a plain volume: hash "sha256", "sha256:20" (the rest zero), "plain" (the bytes themselves, zero-padded),
+/// through libcryptsetup. A key file's bytes are the key, whatever the hash; so is a volume key. Throws Error{usage}
+/// for a hash that the library does not know, a length that does not fit, or too few bytes.
 base::SecretBuffer plain_key(const std::string& hash, std::size_t key_bytes, const Credential& credential);
 
 }  // namespace nbdcrypt::volume

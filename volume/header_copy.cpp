@@ -54,9 +54,8 @@ bool all_zero(std::span<const Byte> bytes) {
 
 bool has_magic(const HeaderCopy& copy, std::uint64_t offset, std::string_view magic) {
   Byte found[6];
-  return copy.read(offset, found) == sizeof found && std::equal(magic.begin(), magic.end(), found, [](char m, Byte f) {
-           return static_cast<Byte>(m) == f;
-         });
+  return copy.read(offset, found) == sizeof found &&
+         std::equal(magic.begin(), magic.end(), found, [](char m, Byte f) { return static_cast<Byte>(m) == f; });
 }
 
 void clear(Store& store, std::uint64_t offset, std::uint64_t bytes) {
@@ -77,7 +76,8 @@ void write_back(Store& store, const HeaderCopy& copy, std::uint64_t offset, std:
 
 HeaderCopy::HeaderCopy(std::uint64_t bytes) : fd_(memfd_create("nbdcrypt-header", MFD_CLOEXEC)) {
   if (!fd_) base::throw_os_error("memory for a copy of the header", errno);
-  if (ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0) base::throw_os_error("memory for a copy of the header", errno);
+  if (ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
+    base::throw_os_error("memory for a copy of the header", errno);
 }
 
 std::string HeaderCopy::path() const { return "/proc/self/fd/" + std::to_string(fd_.get()); }
@@ -122,7 +122,8 @@ void write_new_header(Store& store, const HeaderCopy& copy, const HeaderExtent& 
   const std::uint64_t metadata_bytes = extent.copies * extent.copy_bytes;
   clear(store, 0, metadata_bytes);
   write_back(store, copy, metadata_bytes, extent.header_bytes - metadata_bytes);
-  if (extent.cleared_bytes > extent.header_bytes) clear(store, extent.header_bytes, extent.cleared_bytes - extent.header_bytes);
+  if (extent.cleared_bytes > extent.header_bytes)
+    clear(store, extent.header_bytes, extent.cleared_bytes - extent.header_bytes);
   store.flush();
   for (unsigned i = extent.copies; i-- > 0;) {
     write_back(store, copy, i * extent.copy_bytes, extent.copy_bytes);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A copy of a header in memory (memfd) for libcryptsetup to work on, and the way back to the store. The copy is sparse and
-// as long as the device it stands for, so that the library's checks see the truth; of the device it holds the metadata and the
-// key areas, which are encrypted. The device itself is only ever read from here, and written by write_new_header() alone.
+// A copy of a header in memory (memfd) for libcryptsetup to work on, and the way back to the store. The copy is sparse
+// and as long as the device it stands for, so that the library's checks see the truth; of the device it holds the
+// metadata and the key areas, which are encrypted. The device itself is only ever read from here, and written by
+// write_new_header() alone.
 #pragma once
 
 #include <array>
@@ -14,9 +15,10 @@
 
 namespace nbdcrypt::volume {
 
-/// Where the second copy of a LUKS2 header may begin: the sizes that one copy may have. Source: LUKS2 On-Disk Format 1.1.1, 2.1.
-inline constexpr std::array<std::uint64_t, 9> kLuks2CopyBytes = {
-    16 << 10, 32 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20};
+/// Where the second copy of a LUKS2 header may begin: the sizes that one copy may have. Source: LUKS2 On-Disk
+/// Format 1.1.1, 2.1.
+inline constexpr std::array<std::uint64_t, 9> kLuks2CopyBytes = {16 << 10,  32 << 10, 64 << 10, 128 << 10, 256 << 10,
+                                                                 512 << 10, 1 << 20,  2 << 20,  4 << 20};
 /// Both copies, whatever their size.
 inline constexpr std::uint64_t kMaxLuks2MetadataBytes = 2 * kLuks2CopyBytes.back();
 
@@ -53,8 +55,8 @@ struct HeaderExtent {
   std::uint64_t cleared_bytes;  // zeros from there to here, where the data begins
 };
 
-/// Writes a new header in an order that shows no volume, old or new, before all of its keys are there: the old copies are
-/// cleared; key areas, flush; second copy, flush; first copy, flush. Errors of the store pass through.
+/// Writes a new header in an order that shows no volume, old or new, before all of its keys are there: the old copies
+/// are cleared; key areas, flush; second copy, flush; first copy, flush. Errors of the store pass through.
 void write_new_header(Store& store, const HeaderCopy& copy, const HeaderExtent& extent);
 
 }  // namespace nbdcrypt::volume

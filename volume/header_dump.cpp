@@ -14,11 +14,14 @@ using nlohmann::ordered_json;
 // The library knows the header by its copy's path; people by the one they gave.
 std::string with_real_name(std::string text, const Header::Loaded& header) {
   const std::string copy = header.copy.path();
-  for (std::size_t at = 0; (at = text.find(copy, at)) != text.npos; at += header.name.size()) text.replace(at, copy.size(), header.name);
+  for (std::size_t at = 0; (at = text.find(copy, at)) != text.npos; at += header.name.size())
+    text.replace(at, copy.size(), header.name);
   return text;
 }
 
-std::string luks1_cipher(crypt_device* device) { return std::string(crypt_get_cipher(device)) + "-" + crypt_get_cipher_mode(device); }
+std::string luks1_cipher(crypt_device* device) {
+  return std::string(crypt_get_cipher(device)) + "-" + crypt_get_cipher_mode(device);
+}
 
 ordered_json luks1_keyslot(crypt_device* device, int slot) {
   crypt_pbkdf_type pbkdf = {};
@@ -27,16 +30,17 @@ ordered_json luks1_keyslot(crypt_device* device, int slot) {
   crypt_keyslot_area(device, slot, &offset, &bytes);
   std::size_t key_bytes = 0;
   const char* encryption = crypt_keyslot_get_encryption(device, slot, &key_bytes);
-  return {{"type", "luks1"},
-          {"key_size", crypt_keyslot_get_key_size(device, slot)},
-          {"kdf", {{"type", CRYPT_KDF_PBKDF2}, {"hash", pbkdf.hash ? pbkdf.hash : ""}, {"iterations", pbkdf.iterations}}},
-          {"af", {{"type", "luks1"}, {"hash", pbkdf.hash ? pbkdf.hash : ""}, {"stripes", 4000}}},
-          {"area",
-           {{"type", "raw"},
-            {"encryption", encryption ? encryption : luks1_cipher(device)},
-            {"key_size", key_bytes},
-            {"offset", std::to_string(offset)},
-            {"size", std::to_string(bytes)}}}};
+  return {
+      {"type", "luks1"},
+      {"key_size", crypt_keyslot_get_key_size(device, slot)},
+      {"kdf", {{"type", CRYPT_KDF_PBKDF2}, {"hash", pbkdf.hash ? pbkdf.hash : ""}, {"iterations", pbkdf.iterations}}},
+      {"af", {{"type", "luks1"}, {"hash", pbkdf.hash ? pbkdf.hash : ""}, {"stripes", 4000}}},
+      {"area",
+       {{"type", "raw"},
+        {"encryption", encryption ? encryption : luks1_cipher(device)},
+        {"key_size", key_bytes},
+        {"offset", std::to_string(offset)},
+        {"size", std::to_string(bytes)}}}};
 }
 
 ordered_json luks1_metadata(crypt_device* device) {

@@ -56,10 +56,11 @@ std::uint64_t data_alignment(int device) {
   return kDefaultAlignment % wanted == 0 ? kDefaultAlignment : wanted;
 }
 
-std::uint32_t default_sector_bytes(int device, std::uint64_t bytes, std::optional<std::uint64_t> offset_sectors, std::uint64_t alignment) {
+std::uint32_t default_sector_bytes(int device, std::uint64_t bytes, std::optional<std::uint64_t> offset_sectors,
+                                   std::uint64_t alignment) {
   const std::uint32_t sector = optimal_sector_bytes(device);
-  // 2.6.1 compares the offset's number of 512-byte units, not of bytes, with the sector. The same command shall make the
-  // same volume, so do we.
+  // 2.6.1 compares the offset's number of 512-byte units, not of bytes, with the sector. The same command shall make
+  // the same volume, so do we.
   const bool offset_fits = offset_sectors.value_or(0) % sector == 0;
   const bool size_fits = (bytes - alignment) % sector == 0;  // below 0 it wraps modulo a power of two: right as well
   return offset_fits && size_fits ? sector : kSmallest;

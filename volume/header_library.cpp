@@ -29,7 +29,8 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The library sees a copy of the header, "device /proc/self/fd/7"; people know it as the image that the message is about.
+/// The library sees a copy of the header, "device /proc/self/fd/7"; people know it as the image that the message is
+/// about.
 void name_the_image(std::string& text) {
   constexpr std::string_view kCopy = "/proc/self/fd/", kDevice = "device ";
   for (std::size_t at; (at = text.find(kCopy)) != std::string::npos;) {
@@ -91,7 +92,8 @@ std::string LibraryLog::reason() const {
 LibraryContext::LibraryContext(const std::string& path, const std::string& data) {
   quieten_library();
   crypt_device* device = nullptr;
-  const int result = crypt_init_data_device(&device, path.empty() ? nullptr : path.c_str(), data.empty() ? nullptr : data.c_str());
+  const int result =
+      crypt_init_data_device(&device, path.empty() ? nullptr : path.c_str(), data.empty() ? nullptr : data.c_str());
   device_.reset(device);
   if (result < 0) fail(base::Kind::device, "starting libcryptsetup", result);
   crypt_set_log_callback(device, collect, &log_);

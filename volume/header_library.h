@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libcryptsetup behind a small door: a context that owns the library's handle and collects what it says. Nothing that it
-// prints reaches the terminal; its errors become part of ours, in one line.
+// libcryptsetup behind a small door: a context that owns the library's handle and collects what it says. Nothing that
+// it prints reaches the terminal; its errors become part of ours, in one line.
 #pragma once
 
 #include <libcryptsetup.h>
@@ -38,7 +38,8 @@ struct DeviceCloser {
   void operator()(crypt_device* device) const noexcept { crypt_free(device); }
 };
 
-/// A handle on `path` (empty: on nothing, for plain), with external tokens off: a token is data here, never code to run.
+/// A handle on `path` (empty: on nothing, for plain), with external tokens off: a token is data here, never code to
+/// run.
 class LibraryContext {
  public:
   /// `data`: a path that stands for the data device, for detached headers.

@@ -25,8 +25,8 @@ struct Header::Loaded {
 };
 
 /// Throws unless LUKS can hold such a key and we can serve it: Error{usage} for a length that does not fit the cipher,
-/// {unsupported} for XTS with 384 bits (the library opens no key area that is encrypted like that) and for an essiv hash that is
-/// no AES key. `name` begins the message.
+/// {unsupported} for XTS with 384 bits (the library opens no key area that is encrypted like that) and for an essiv
+/// hash that is no AES key. `name` begins the message.
 void check_luks_key(const std::string& name, const modes::CipherSpec& cipher, std::size_t key_bytes);
 
 }  // namespace nbdcrypt::volume

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys of plain volumes. libcryptsetup hashes passphrases as dm-crypt's users always did (hashalot: longer keys by hashing
-// again behind one more 'A'); everything else takes bytes as they are.
+// Keys of plain volumes. libcryptsetup hashes passphrases as dm-crypt's users always did (hashalot: longer keys by
+// hashing again behind one more 'A'); everything else takes bytes as they are.
 #include <algorithm>
 
 #include "volume/header.h"
@@ -14,7 +14,8 @@ using base::Error;
 using base::Kind;
 
 [[noreturn]] void refuse_length(const char* what, std::size_t found, std::size_t expected) {
-  throw Error(Kind::usage, std::string("plain: ") + what + " of " + std::to_string(found) + " bytes, expected " + std::to_string(expected));
+  throw Error(Kind::usage, std::string("plain: ") + what + " of " + std::to_string(found) + " bytes, expected " +
+                               std::to_string(expected));
 }
 
 base::SecretBuffer first_bytes(std::span<const Byte> secret, std::size_t key_bytes) {
@@ -32,7 +33,8 @@ base::SecretBuffer hashed(const std::string& hash, std::size_t key_bytes, std::s
   std::size_t bytes = key_bytes;
   if (result >= 0) {
     const char* const chars = secret.empty() ? "" : reinterpret_cast<const char*>(secret.data());
-    result = crypt_volume_key_get(library.get(), CRYPT_ANY_SLOT, reinterpret_cast<char*>(key.data()), &bytes, chars, secret.size());
+    result = crypt_volume_key_get(library.get(), CRYPT_ANY_SLOT, reinterpret_cast<char*>(key.data()), &bytes, chars,
+                                  secret.size());
   }
   if (result >= 0) return key;
   if (result == -ENOMEM) library.fail(Kind::memory, "plain: hash " + hash, result);
@@ -51,7 +53,8 @@ base::SecretBuffer plain_key(const std::string& hash, std::size_t key_bytes, con
     case SecretKind::key_file:
       if (secret.size() < key_bytes) refuse_length("a key file", secret.size(), key_bytes);
       return first_bytes(secret, key_bytes);
-    case SecretKind::passphrase: break;
+    case SecretKind::passphrase:
+      break;
   }
   return hash == "plain" ? first_bytes(secret, key_bytes) : hashed(hash, key_bytes, secret);
 }

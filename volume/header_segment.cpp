@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a header's metadata to the data segment. The library has no getters for LUKS2's segments, so they come from its JSON,
-// which it has validated: types and ranges are right, and what is left to find out is whether it is something we serve.
-// Source: LUKS2 On-Disk Format 1.1.1, section 3 (segments, config, requirements).
+// From a header's metadata to the data segment. The library has no getters for LUKS2's segments, so they come from its
+// JSON, which it has validated: types and ranges are right, and what is left to find out is whether it is something we
+// serve. Source: LUKS2 On-Disk Format 1.1.1, section 3 (segments, config, requirements).
 #include <bit>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -68,9 +68,11 @@ const json& only_segment(const Header::Loaded& header, const json& metadata) {
       refuse(header, "segment " + key + ": flag " + segment["flags"][0].get<std::string>() + " is not supported");
     if (type != "crypt") refuse(header, "segment " + key + ": type " + type + " is not supported, expected crypt");
     if (segment.contains("integrity"))
-      refuse(header, "segment " + key + ": integrity " + segment["integrity"].value("type", std::string("?")) + " is not supported");
+      refuse(header, "segment " + key + ": integrity " + segment["integrity"].value("type", std::string("?")) +
+                         " is not supported");
   }
-  if (segments.size() != 1) refuse(header, std::to_string(segments.size()) + " data segments are not supported, expected 1");
+  if (segments.size() != 1)
+    refuse(header, std::to_string(segments.size()) + " data segments are not supported, expected 1");
   return *segments.begin();
 }
 
@@ -80,14 +82,17 @@ struct Place {
   std::optional<std::uint64_t> bytes;  // nothing: to the end
 };
 
-std::uint64_t checked_bytes(const Header::Loaded& header, const Place& place, std::uint32_t sector_bytes, std::uint64_t store_bytes) {
+std::uint64_t checked_bytes(const Header::Loaded& header, const Place& place, std::uint32_t sector_bytes,
+                            std::uint64_t store_bytes) {
   if (place.offset == 0 && !header.detached)
-    throw Error(Kind::usage, header.name + ": a detached header, the data is elsewhere", 0, "give the data's image, and this file as --header");
+    throw Error(Kind::usage, header.name + ": a detached header, the data is elsewhere", 0,
+                "give the data's image, and this file as --header");
   const std::string begins = "the data begins at byte " + std::to_string(place.offset);
   const std::string ends = "the image has " + std::to_string(store_bytes);
   if (place.offset >= store_bytes) damaged(header, begins + ", " + ends + " bytes");
   const std::uint64_t room = store_bytes - place.offset;
-  if (place.bytes && *place.bytes > room) damaged(header, begins + " and has " + std::to_string(*place.bytes) + " bytes, " + ends);
+  if (place.bytes && *place.bytes > room)
+    damaged(header, begins + " and has " + std::to_string(*place.bytes) + " bytes, " + ends);
   // What is left of an image that does not end with a whole sector belongs to nobody.
   const std::uint64_t bytes = place.bytes.value_or(room) / sector_bytes * sector_bytes;
   if (bytes == 0) damaged(header, begins + ", " + ends + ": no room for a sector");
@@ -110,7 +115,8 @@ Segment luks2_segment(const Header::Loaded& header, std::uint64_t store_bytes) {
     refuse(header, "sectors of " + std::to_string(sector_bytes) + " bytes are not supported");
   const std::uint64_t first_iv = number(header, found, "iv_tweak");
   if (first_iv % (sector_bytes / kUnitBytes) != 0)
-    damaged(header, "iv_tweak " + std::to_string(first_iv) + " is not a whole number of " + std::to_string(sector_bytes) + "-byte sectors");
+    damaged(header, "iv_tweak " + std::to_string(first_iv) + " is not a whole number of " +
+                        std::to_string(sector_bytes) + "-byte sectors");
 
   Place place{.offset = number(header, found, "offset"), .bytes = {}};
   if (found.at("size") != "dynamic") place.bytes = number(header, found, "size");
@@ -122,7 +128,8 @@ Segment luks2_segment(const Header::Loaded& header, std::uint64_t store_bytes) {
 }
 
 Segment luks1_segment(const Header::Loaded& header, std::uint64_t store_bytes) {
-  const std::string cipher = std::string(crypt_get_cipher(header.device())) + "-" + crypt_get_cipher_mode(header.device());
+  const std::string cipher =
+      std::string(crypt_get_cipher(header.device())) + "-" + crypt_get_cipher_mode(header.device());
   const Place place{.offset = crypt_get_data_offset(header.device()) * kUnitBytes, .bytes = {}};
   return {.volume_offset = 0,
           .store_offset = place.offset,

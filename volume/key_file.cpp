@@ -51,7 +51,8 @@ class Input {
   void skip(std::uint64_t bytes) const {
     if (bytes == 0) return;
     const off_t at = regular() ? lseek(fd_, 0, SEEK_CUR) : 0;
-    if (regular() && (stat_.st_size < at || bytes > static_cast<std::uint64_t>(stat_.st_size - at))) throw_too_short(bytes);
+    if (regular() && (stat_.st_size < at || bytes > static_cast<std::uint64_t>(stat_.st_size - at)))
+      throw_too_short(bytes);
     if (lseek(fd_, static_cast<off_t>(bytes), SEEK_CUR) >= 0) return;
     base::SecretBuffer thrown_away(kFirstBytes);
     for (std::uint64_t left = bytes; left > 0;) {
@@ -78,7 +79,8 @@ base::SecretBuffer read_up_to(const Input& input, std::uint64_t most, bool stop_
   base::SecretBuffer secret(kFirstBytes);
   std::size_t length = 0;
   while (length < most) {
-    if (length == secret.size()) secret.grow(std::min<std::uint64_t>(2 * secret.size(), std::max<std::uint64_t>(most, kFirstBytes)));
+    if (length == secret.size())
+      secret.grow(std::min<std::uint64_t>(2 * secret.size(), std::max<std::uint64_t>(most, kFirstBytes)));
     const std::uint64_t room = std::min<std::uint64_t>(secret.size(), most) - length;
     const std::size_t got = input.read_some(secret.data() + length, stop_at_newline ? 1 : room);
     if (got == 0) break;
@@ -94,16 +96,19 @@ base::SecretBuffer read_up_to(const Input& input, std::uint64_t most, bool stop_
 
 }  // namespace
 
-base::SecretBuffer read_key_file(const std::string& path, std::uint64_t offset, std::uint64_t limit, bool stop_at_newline) {
+base::SecretBuffer read_key_file(const std::string& path, std::uint64_t offset, std::uint64_t limit,
+                                 bool stop_at_newline) {
   const Input input(path);
   input.skip(offset);
   bool newline = false;
   base::SecretBuffer secret = read_up_to(input, limit ? limit : kMaxBytes + 1, stop_at_newline, newline);
   if (secret.empty() && !newline && !input.regular()) throw Error(Kind::usage, input.name() + ": nothing to read");
   if (!limit && secret.size() > kMaxBytes)
-    throw Error(Kind::usage, input.name() + ": longer than " + std::to_string(kMaxBytes) + " bytes, the most a key file may have");
+    throw Error(Kind::usage,
+                input.name() + ": longer than " + std::to_string(kMaxBytes) + " bytes, the most a key file may have");
   if (limit && secret.size() != limit)
-    throw Error(Kind::usage, input.name() + ": " + std::to_string(secret.size()) + " bytes where " + std::to_string(limit) + " were asked for");
+    throw Error(Kind::usage, input.name() + ": " + std::to_string(secret.size()) + " bytes where " +
+                                 std::to_string(limit) + " were asked for");
   return secret;
 }
 

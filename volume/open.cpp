@@ -22,10 +22,14 @@ using base::Kind;
 
 const char* name_of(Type type) {
   switch (type) {
-    case Type::luks1: return "LUKS1";
-    case Type::luks2: return "LUKS2";
-    case Type::plain: return "plain";
-    default: return "LUKS";
+    case Type::luks1:
+      return "LUKS1";
+    case Type::luks2:
+      return "LUKS2";
+    case Type::plain:
+      return "plain";
+    default:
+      return "LUKS";
   }
 }
 
@@ -68,7 +72,8 @@ Unlocked unlock(const OpenOptions& options, const Credential& credential) {
 }
 
 int test_passphrase(const OpenOptions& options, const Credential& credential) {
-  if (options.type == Type::plain) throw Error(Kind::usage, options.image + ": plain: any passphrase opens it, there is nothing to test");
+  if (options.type == Type::plain)
+    throw Error(Kind::usage, options.image + ": plain: any passphrase opens it, there is nothing to test");
   return Header::load(options.image, options.header, options.type).test_passphrase(credential, options.key_slot);
 }
 
@@ -81,14 +86,17 @@ std::unique_ptr<Volume> open_volume(const OpenOptions& options, const Unlocked& 
   const base::SecretBuffer hashed = essiv_key(segment.cipher, unlocked.volume_key.bytes());
   const modes::SectorKeys keys{.key = unlocked.volume_key.bytes(), .essiv_key = hashed.bytes()};
   std::vector<CipherSegment> segments;
-  segments.push_back({segment, base::Secret<modes::SectorCipher>(std::in_place, backend, segment.cipher, segment.layout, keys, options.offload)});
-  return std::make_unique<Volume>(std::move(store), std::move(segments),
-                                  Volume::Options{.read_only = options.read_only, .allow_discards = unlocked.allow_discards});
+  segments.push_back({segment, base::Secret<modes::SectorCipher>(std::in_place, backend, segment.cipher, segment.layout,
+                                                                 keys, options.offload)});
+  return std::make_unique<Volume>(
+      std::move(store), std::move(segments),
+      Volume::Options{.read_only = options.read_only, .allow_discards = unlocked.allow_discards});
 }
 
 std::string describe(const Unlocked& unlocked, const Volume& volume) {
   return fmt::format("{} {}, {}-bit key, {}-byte sectors, {}", name_of(unlocked.type), unlocked.segment.cipher.text(),
-                     unlocked.volume_key.size() * 8, unlocked.segment.layout.sector_bytes, volume.cipher().backend().name);
+                     unlocked.volume_key.size() * 8, unlocked.segment.layout.sector_bytes,
+                     volume.cipher().backend().name);
 }
 
 }  // namespace nbdcrypt::volume

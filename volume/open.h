@@ -17,7 +17,8 @@
 namespace nbdcrypt::volume {
 
 enum class Type { detect, luks1, luks2, plain };  // detect: LUKS of either version
-/// "luks", "luks1", "luks2", "plain", "auto"; throws Error{unsupported} that names another type of cryptsetup's, Error{usage} else.
+/// "luks", "luks1", "luks2", "plain", "auto"; throws Error{unsupported} that names another type of cryptsetup's,
+/// Error{usage} else.
 Type parse_type(std::string_view name);
 
 struct OpenOptions {
@@ -55,19 +56,20 @@ struct Credential {
 
 /// What unlocking found out: everything that a server needs, and nothing that it must ask the header again.
 struct Unlocked {
-  Type type = Type::plain;       // luks1, luks2 or plain
-  std::string uuid;              // empty for plain
-  int key_slot = -1;             // -1: plain, or unlocked by its volume key
+  Type type = Type::plain;  // luks1, luks2 or plain
+  std::string uuid;         // empty for plain
+  int key_slot = -1;        // -1: plain, or unlocked by its volume key
   base::SecretBuffer volume_key;
   Segment segment;
-  bool allow_discards = false;   // of the options or the header's flags
+  bool allow_discards = false;  // of the options or the header's flags
 };
 
 /// Reads header and secret, derives and verifies the volume key. Changes no byte of image or header. Throws Error:
 /// {device} missing, {format} no volume or damaged, {unsupported} by name, {passphrase} no slot opens.
 Unlocked unlock(const OpenOptions& options, const Credential& credential);
 
-/// Does the passphrase (or key) open a key slot, whatever the data segment? Returns the slot, -1 for a volume key. For open --test-passphrase.
+/// Does the passphrase (or key) open a key slot, whatever the data segment? Returns the slot, -1 for a volume key. For
+/// open --test-passphrase.
 int test_passphrase(const OpenOptions& options, const Credential& credential);
 
 /// Locks the image against other servers and builds the volume from what unlock() found.
@@ -76,8 +78,10 @@ std::unique_ptr<Volume> open_volume(const OpenOptions& options, const Unlocked& 
 /// One line for people: "LUKS2 aes-xts-plain64, 512-bit key, 4096-byte sectors, x86-aesni".
 std::string describe(const Unlocked& unlocked, const Volume& volume);
 
-/// Reads a key file as cryptsetup does: skips `offset` bytes, takes at most `limit` (0: all, up to 8 MiB). "-" is standard
-/// input; with `stop_at_newline` up to the first newline. Throws Error{device} when missing, {usage} when too long or too short.
-base::SecretBuffer read_key_file(const std::string& path, std::uint64_t offset = 0, std::uint64_t limit = 0, bool stop_at_newline = false);
+/// Reads a key file as cryptsetup does: skips `offset` bytes, takes at most `limit` (0: all, up to 8 MiB). "-" is
+/// standard input; with `stop_at_newline` up to the first newline. Throws Error{device} when missing, {usage} when too
+/// long or too short.
+base::SecretBuffer read_key_file(const std::string& path, std::uint64_t offset = 0, std::uint64_t limit = 0,
+                                 bool stop_at_newline = false);
 
 }  // namespace nbdcrypt::volume

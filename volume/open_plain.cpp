@@ -48,7 +48,8 @@ void check_sector_size(const OpenOptions& options) {
   const std::uint32_t bytes = options.sector_size;
   if (!std::has_single_bit(bytes) || bytes < 512 || bytes > kMaxSectorBytes)
     refuse(options, "sectors of " + std::to_string(bytes) + " bytes, expected 512, 1024, 2048 or 4096");
-  if (options.iv_large_sectors && bytes == kUnitBytes) refuse(options, "--iv-large-sectors needs sectors larger than 512 bytes");
+  if (options.iv_large_sectors && bytes == kUnitBytes)
+    refuse(options, "--iv-large-sectors needs sectors larger than 512 bytes");
 }
 
 void check_whole(const OpenOptions& options, const char* what, std::uint64_t sectors) {
@@ -65,10 +66,13 @@ std::uint64_t volume_bytes(const OpenOptions& options, std::uint64_t store_bytes
     refuse(options, "offset " + std::to_string(options.offset_sectors) + ": beyond the end" + has);
   const std::uint64_t room = store_bytes - options.offset_sectors * kUnitBytes;
   if (options.sector_size > kUnitBytes && room % options.sector_size != 0)
-    refuse(options, std::to_string(room) + " bytes of data are not a whole number of " + std::to_string(options.sector_size) + "-byte sectors");
+    refuse(options, std::to_string(room) + " bytes of data are not a whole number of " +
+                        std::to_string(options.sector_size) + "-byte sectors");
   if (options.size_sectors > room / kUnitBytes)
-    refuse(options, "size " + std::to_string(options.size_sectors) + " from offset " + std::to_string(options.offset_sectors) + has);
-  const std::uint64_t bytes = options.size_sectors ? options.size_sectors * kUnitBytes : room / options.sector_size * options.sector_size;
+    refuse(options, "size " + std::to_string(options.size_sectors) + " from offset " +
+                        std::to_string(options.offset_sectors) + has);
+  const std::uint64_t bytes =
+      options.size_sectors ? options.size_sectors * kUnitBytes : room / options.sector_size * options.sector_size;
   if (bytes == 0) refuse(options, "no room for a sector" + has);
   return bytes;
 }
@@ -77,13 +81,16 @@ Segment segment_of(const OpenOptions& options, const modes::CipherSpec& cipher) 
   check_sector_size(options);
   check_whole(options, "size", options.size_sectors);
   check_whole(options, "skip", options.skip_sectors);
-  if (options.offset_sectors > kMaxSectors) refuse(options, "offset " + std::to_string(options.offset_sectors) + ": too large");
+  if (options.offset_sectors > kMaxSectors)
+    refuse(options, "offset " + std::to_string(options.offset_sectors) + ": too large");
   const FileDescriptor image = open_image(options.image, Access::read_only);
   return {.volume_offset = 0,
           .store_offset = options.offset_sectors * kUnitBytes,
           .bytes = volume_bytes(options, size_of(image.get(), options.image)),
           .cipher = cipher,
-          .layout = {.sector_bytes = options.sector_size, .first_iv = options.skip_sectors, .iv_large_sectors = options.iv_large_sectors}};
+          .layout = {.sector_bytes = options.sector_size,
+                     .first_iv = options.skip_sectors,
+                     .iv_large_sectors = options.iv_large_sectors}};
 }
 
 }  // namespace

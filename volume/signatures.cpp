@@ -49,7 +49,9 @@ std::string value(const Probe& probe, const char* key) {
 std::string describe(const Probe& probe) {
   if (const std::string table = value(probe, "PTTYPE"); !table.empty()) return table + " partition table";
   const std::string usage = value(probe, "USAGE");
-  const char* what = usage == "filesystem" ? " file system" : usage == "raid" || usage == "crypto" ? " volume" : " signature";
+  const char* what = usage == "filesystem"                  ? " file system"
+                     : usage == "raid" || usage == "crypto" ? " volume"
+                                                            : " signature";
   return value(probe, "TYPE") + what;
 }
 

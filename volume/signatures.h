@@ -15,8 +15,9 @@ std::vector<std::string> signatures_on(const std::string& path);
 /// As signatures_on(), without LUKS.
 std::vector<std::string> foreign_signatures_on(const std::string& path);
 
-/// Overwrites the magic bytes of every signature on `fd` (open for writing), LUKS among them, wherever it lies: as cryptsetup
-/// luksFormat and wipefs do, a second superblock or partition table at the end of the device goes as well. Not synced.
+/// Overwrites the magic bytes of every signature on `fd` (open for writing), LUKS among them, wherever it lies: as
+/// cryptsetup luksFormat and wipefs do, a second superblock or partition table at the end of the device goes as well.
+/// Not synced.
 void wipe_signatures(int fd, const std::string& name);
 
 }  // namespace nbdcrypt::volume

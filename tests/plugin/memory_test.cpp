@@ -88,8 +88,15 @@ const Args kTwoThreads{"-t", "2"};
 
 class PluginMemory : public testing::Test {
  protected:
-  void SetUp() override {
-    NBDCRYPT_REQUIRE(std::string(NBDCRYPT_SANITIZER_PRELOAD).empty(), "a build without sanitizers");
+  /// Of XTS with 256 bits: the first two round keys of the data and of the tweak. Those that are derived from them are
+  /// looked for where SectorCipher is tested.
+  void expect_in_secret_memory_only(const Daemon& server) const {
+    for (std::size_t at = 0; at < key_.size(); at += 16) {
+      SCOPED_TRACE("byte " + std::to_string(at) + " of the volume key");
+      const Found found = search(server.pid(), key_.substr(at, 16));
+      EXPECT_GT(found.in_secret_memory, 0u) << "not found at all: the search is wrong";
+      EXPECT_THAT(found.elsewhere, testing::IsEmpty());
+    }
   }
 
   const TempDir dir_;
@@ -127,11 +134,7 @@ TEST_F(PluginMemory, VolumeKeyLiesInLockedAndUndumpedMemoryOnly) {
   const Daemon server({"file=" + luks2(dir_, kMiB, {"--volume-key-file", key_file_}), "key-file=" + secret_file(dir_)},
                       {.nbdkit = kTwoThreads});
   use(server);
-  for (const std::string& half : {key_.substr(0, 32), key_.substr(32)}) {  // of XTS: the data key and the tweak key
-    const Found found = search(server.pid(), half);
-    EXPECT_GT(found.in_secret_memory, 0u) << "not found at all: the search is wrong";
-    EXPECT_THAT(found.elsewhere, testing::IsEmpty());
-  }
+  expect_in_secret_memory_only(server);
 }
 
 TEST_F(PluginMemory, NoBackendCopiesTheKeyElsewhere) {
@@ -141,9 +144,7 @@ TEST_F(PluginMemory, NoBackendCopiesTheKeyElsewhere) {
     const Daemon server({"file=" + image, "volume-key-file=" + key_file_, "backend=" + backend},
                         {.nbdkit = kTwoThreads});
     use(server);
-    const Found found = search(server.pid(), key_.substr(0, 32));
-    EXPECT_GT(found.in_secret_memory, 0u);
-    EXPECT_THAT(found.elsewhere, testing::IsEmpty());
+    expect_in_secret_memory_only(server);
   }
 }
 

@@ -121,6 +121,7 @@ TEST(PluginServe, DetachedHeaderServesTheWholeImage) {
 
 // cryptsetup encrypts in place, offline, without the kernel: an independent witness of the bytes on disk.
 TEST(PluginServe, ReadsAndWritesWhatCryptsetupDoes) {
+  NBDCRYPT_REQUIRE(access("/run/cryptsetup", W_OK) == 0 || geteuid() == 0, "cryptsetup's folder of locks");
   const TempDir dir;
   const std::string secret = secret_file(dir), image = dir / "image";
   const Bytes before = pattern(kMiB, 11), after = pattern(65536, 12);
@@ -130,7 +131,7 @@ TEST(PluginServe, ReadsAndWritesWhatCryptsetupDoes) {
   Args encrypt{"cryptsetup",           "reencrypt", "--encrypt",     "--type", "luks2",
                "--reduce-device-size", "32M",       "--sector-size", "4096",   image};
   encrypt.insert(encrypt.end() - 1, derivation.begin(), derivation.end());
-  check(encrypt);
+  check(encrypt, {.directory = dir.path()});  // where it makes a temporary header
   {
     const Server server({"file=" + image, "type=luks2", "key-file=" + secret});
     Client client = server.connect();
@@ -138,7 +139,8 @@ TEST(PluginServe, ReadsAndWritesWhatCryptsetupDoes) {
     client.write(12345, after);
   }
   check({"cryptsetup", "reencrypt", "--decrypt", "--header", dir / "header", "--force-offline-reencrypt", "-q",
-         "--key-file", secret, image});
+         "--key-file", secret, image},
+        {.directory = dir.path()});
   Bytes expected = before;
   std::copy(after.begin(), after.end(), expected.begin() + 12345);
   EXPECT_TRUE(read_file(image).substr(0, kMiB) == text(expected));

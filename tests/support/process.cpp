@@ -153,7 +153,8 @@ Child::~Child() {
 int Child::stop(int signal) {
   kill(pid_, signal);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (alive() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  while (alive() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   if (alive()) kill(pid_, SIGKILL);
   return wait_for(std::exchange(pid_, -1));
 }

@@ -21,7 +21,8 @@ constexpr std::uint64_t kHeaderBytes = kMiB, kImageBytes = 2 * kMiB;
 /// Remembers the order of its writes and flushes; after `steps` of them everything is lost.
 class CutStore : public MemoryStore {
  public:
-  explicit CutStore(const std::string& before, std::size_t steps = SIZE_MAX) : MemoryStore(before.size()), steps_(steps) {
+  explicit CutStore(const std::string& before, std::size_t steps = SIZE_MAX)
+      : MemoryStore(before.size()), steps_(steps) {
     std::copy(before.begin(), before.end(), content.begin());
   }
   void write(std::uint64_t offset, std::span<const Byte> in) override {
@@ -54,7 +55,8 @@ HeaderCopy copy_of(const std::string& image) {
 }
 
 HeaderExtent extent_of(Type type) {
-  if (type == Type::luks1) return {.copy_bytes = 4096, .copies = 1, .header_bytes = 4096 + 8 * 65536, .cleared_bytes = kHeaderBytes};
+  if (type == Type::luks1)
+    return {.copy_bytes = 4096, .copies = 1, .header_bytes = 4096 + 8 * 65536, .cleared_bytes = kHeaderBytes};
   return {.copy_bytes = 16384, .copies = 2, .header_bytes = kHeaderBytes, .cleared_bytes = kHeaderBytes};
 }
 
@@ -96,8 +98,10 @@ INSTANTIATE_TEST_SUITE_P(Versions, NewHeader, testing::Values(Type::luks1, Type:
 
 TEST(NewHeader, GoesKeyAreasThenSecondCopyThenFirstWithAFlushAfterEach) {
   CutStore store(std::string(256 << 10, 'x'));
-  write_new_header(store, HeaderCopy(256 << 10), {.copy_bytes = 16384, .copies = 2, .header_bytes = 65536, .cleared_bytes = 131072});
-  EXPECT_THAT(store.log, ElementsAre("0+32768", "32768+32768", "65536+65536", "flush", "16384+16384", "flush", "0+16384", "flush"));
+  write_new_header(store, HeaderCopy(256 << 10),
+                   {.copy_bytes = 16384, .copies = 2, .header_bytes = 65536, .cleared_bytes = 131072});
+  EXPECT_THAT(store.log, ElementsAre("0+32768", "32768+32768", "65536+65536", "flush", "16384+16384", "flush",
+                                     "0+16384", "flush"));
 }
 
 TEST(HeaderCopy, TakesTheRangesItIsToldAndNoMore) {

@@ -50,28 +50,44 @@ struct Recipe {
 
 const Recipe kRecipes[] = {
     {"luks1", 8 * kMiB, [](FormatOptions& o) { o.type = Type::luks1; }, {"--type", "luks1"}},
-    {"luks1_cbc_128_sha512", 8 * kMiB,
-     [](FormatOptions& o) { o.type = Type::luks1, o.cipher = "aes-cbc-essiv:sha256", o.key_size_bits = 128, o.hash = "sha512"; },
+    {"luks1_cbc_128_sha512",
+     8 * kMiB,
+     [](FormatOptions& o) {
+       o.type = Type::luks1, o.cipher = "aes-cbc-essiv:sha256", o.key_size_bits = 128, o.hash = "sha512";
+     },
      {"--type", "luks1", "-c", "aes-cbc-essiv:sha256", "-s", "128", "--hash", "sha512"}},
-    {"luks1_offset_and_slot", 8 * kMiB, [](FormatOptions& o) { o.type = Type::luks1, o.offset_sectors = 8192, o.key_slot = 7; },
+    {"luks1_offset_and_slot",
+     8 * kMiB,
+     [](FormatOptions& o) { o.type = Type::luks1, o.offset_sectors = 8192, o.key_slot = 7; },
      {"--type", "luks1", "--offset", "8192", "--key-slot", "7"}},
     {"luks2", 20 * kMiB, [](FormatOptions&) {}, {}},
     {"luks2_size_of_half_sectors", 20 * kMiB + 512, [](FormatOptions&) {}, {}},
     {"luks2_sectors_of_512", 20 * kMiB, [](FormatOptions& o) { o.sector_size = 512; }, {"--sector-size", "512"}},
-    {"luks2_sectors_of_2048", 20 * kMiB + 2048, [](FormatOptions& o) { o.sector_size = 2048; }, {"--sector-size", "2048"}},
-    {"luks2_cbc_default_key", 20 * kMiB, [](FormatOptions& o) { o.cipher = "aes-cbc-plain64"; }, {"-c", "aes-cbc-plain64"}},
+    {"luks2_sectors_of_2048",
+     20 * kMiB + 2048,
+     [](FormatOptions& o) { o.sector_size = 2048; },
+     {"--sector-size", "2048"}},
+    {"luks2_cbc_default_key",
+     20 * kMiB,
+     [](FormatOptions& o) { o.cipher = "aes-cbc-plain64"; },
+     {"-c", "aes-cbc-plain64"}},
     {"luks2_xts_256", 20 * kMiB, [](FormatOptions& o) { o.key_size_bits = 256; }, {"-s", "256"}},
     {"luks2_offset_4_mib", 8 * kMiB, [](FormatOptions& o) { o.offset_sectors = 8192; }, {"--offset", "8192"}},
     {"luks2_offset_beside_2_mib", 8 * kMiB, [](FormatOptions& o) { o.offset_sectors = 8200; }, {"--offset", "8200"}},
     {"luks2_offset_32_mib", 40 * kMiB, [](FormatOptions& o) { o.offset_sectors = 65536; }, {"--offset", "65536"}},
     {"luks2_offset_200_mib", 202 * kMiB, [](FormatOptions& o) { o.offset_sectors = 409600; }, {"--offset", "409600"}},
-    {"luks2_sizes", 8 * kMiB, [](FormatOptions& o) { o.luks2_metadata_bytes = 65536, o.luks2_keyslots_bytes = 1 << 20; },
+    {"luks2_sizes",
+     8 * kMiB,
+     [](FormatOptions& o) { o.luks2_metadata_bytes = 65536, o.luks2_keyslots_bytes = 1 << 20; },
      {"--luks2-metadata-size", "64k", "--luks2-keyslots-size", "1m"}},
-    {"luks2_names", 20 * kMiB, [](FormatOptions& o) { o.label = "a label", o.subsystem = "a subsystem"; },
+    {"luks2_names",
+     20 * kMiB,
+     [](FormatOptions& o) { o.label = "a label", o.subsystem = "a subsystem"; },
      {"--label", "a label", "--subsystem", "a subsystem"}},
     {"luks2_slot_3", 20 * kMiB, [](FormatOptions& o) { o.key_slot = 3; }, {"--key-slot", "3"}},
     {"luks2_sha512", 20 * kMiB, [](FormatOptions& o) { o.hash = "sha512"; }, {"--hash", "sha512"}},
-    {"luks2_argon2id", 20 * kMiB,
+    {"luks2_argon2id",
+     20 * kMiB,
      [](FormatOptions& o) { o.pbkdf = {.force_iterations = 4, .memory_kib = 65536, .parallel = 2}; },
      {"--pbkdf", "argon2id", "--pbkdf-force-iterations", "4", "--pbkdf-memory", "65536", "--pbkdf-parallel", "2"}},
 };
@@ -89,8 +105,10 @@ class Format : public testing::TestWithParam<Recipe> {
 };
 
 TEST_P(Format, MakesTheHeaderThatCryptsetupMakes) {
-  const std::string image = dir_.sparse("ours.img", GetParam().bytes), theirs = dir_.sparse("theirs.img", GetParam().bytes);
-  for (const std::string& warning : format(ours(image))) EXPECT_THAT(warning, HasSubstr("keyslots area (1048576 bytes) is very small"));
+  const std::string image = dir_.sparse("ours.img", GetParam().bytes),
+                    theirs = dir_.sparse("theirs.img", GetParam().bytes);
+  for (const std::string& warning : format(ours(image)))
+    EXPECT_THAT(warning, HasSubstr("keyslots area (1048576 bytes) is very small"));
   cryptsetup_format(theirs, Args{"--uuid", kUuid} + GetParam().cryptsetups);
   EXPECT_EQ(comparable_dump(image), comparable_dump(theirs));
   EXPECT_EQ(std::filesystem::file_size(image), GetParam().bytes);
@@ -115,12 +133,14 @@ TEST_P(Format, MakesADetachedHeaderAndLeavesTheImageAlone) {
   cryptsetup_format(image, Args{"--uuid", kUuid, "--header", theirs} + GetParam().cryptsetups);
   EXPECT_EQ(comparable_dump(header), comparable_dump(theirs));
   EXPECT_EQ(std::filesystem::file_size(header), std::filesystem::file_size(theirs));
-  EXPECT_EQ(std::filesystem::status(header).permissions(), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  EXPECT_EQ(std::filesystem::status(header).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
   EXPECT_EQ(cryptsetup_opens(image, kPassphrase, {"--header", header}), 0);
   EXPECT_EQ(sha256_of(image), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Recipes, Format, testing::ValuesIn(kRecipes), [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Recipes, Format, testing::ValuesIn(kRecipes),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 class FormatEffects : public testing::TestWithParam<Type> {
  protected:
@@ -145,7 +165,8 @@ TEST_P(FormatEffects, TakesTheVolumeKeyThatIsGiven) {
 TEST_P(FormatEffects, LetsCryptsetupAddAndRemoveKeys) {
   const std::string image = dir_.sparse("disk.img", 20 * kMiB);
   format(fast(image, GetParam()));
-  check(Args{"cryptsetup", "luksAddKey", "-q"} + kFastPbkdf + Args{image, dir_.file("new", "another")}, {.input = kPassphrase});
+  check(Args{"cryptsetup", "luksAddKey", "-q"} + kFastPbkdf + Args{image, dir_.file("new", "another")},
+        {.input = kPassphrase});
   EXPECT_EQ(volume::Header::load(image, {}, Type::detect).test_passphrase(credential("another"), -1), 1);
   check({"cryptsetup", "luksKillSlot", "-q", image, "0"});
   EXPECT_EQ(error_of([&] { our_volume_key(image); }).kind(), Kind::passphrase);
@@ -156,7 +177,8 @@ TEST_P(FormatEffects, LeavesNoOtherSignature) {
   const std::string image = dir_.sparse("disk.img", 20 * kMiB);
   check({"mkfs.ext4", "-q", image});
   put_raid_signature(image);
-  ASSERT_THAT(volume::signatures_on(image), testing::UnorderedElementsAre("ext4 file system", "isw_raid_member volume"));
+  ASSERT_THAT(volume::signatures_on(image),
+              testing::UnorderedElementsAre("ext4 file system", "isw_raid_member volume"));
   format(fast(image, GetParam()));
   EXPECT_THAT(volume::signatures_on(image), ElementsAre("crypto_LUKS volume"));
   EXPECT_THAT(check({"blkid", "-p", image}), HasSubstr("TYPE=\"crypto_LUKS\""));
@@ -206,7 +228,8 @@ TEST_P(FormatEffects, NamesTheSizesWhenTheImageIsTooSmall) {
   const std::string unchanged = sha256_of(image);
   const base::Error error = error_of([&] { format(options); });
   EXPECT_EQ(error.kind(), Kind::usage);
-  EXPECT_EQ(error.what(), image + ": too small: header and one sector need " + std::to_string(needed) + " bytes, the image has " + std::to_string(bytes));
+  EXPECT_EQ(error.what(), image + ": too small: header and one sector need " + std::to_string(needed) +
+                              " bytes, the image has " + std::to_string(bytes));
   EXPECT_EQ(sha256_of(image), unchanged);
   std::filesystem::resize_file(image, needed);
   EXPECT_NO_THROW(format(options));
@@ -229,12 +252,15 @@ TEST(FormatRefusal, NamesWhatIsWrongAndWritesNothing) {
            {Kind::usage, "a plain volume has no header", [](FormatOptions& o) { o.type = Type::plain; }},
            {Kind::usage, "luks1: sectors have 512 bytes", [&](FormatOptions& o) { luks1(o), o.sector_size = 4096; }},
            {Kind::usage, "luks1: has no label", [&](FormatOptions& o) { luks1(o), o.label = "x"; }},
-           {Kind::usage, "luks1: has no metadata", [&](FormatOptions& o) { luks1(o), o.luks2_keyslots_bytes = 1 << 20; }},
-           {Kind::usage, "luks1: pbkdf argon2id: only pbkdf2", [&](FormatOptions& o) { luks1(o), o.pbkdf.type = "argon2id"; }},
+           {Kind::usage, "luks1: has no metadata",
+            [&](FormatOptions& o) { luks1(o), o.luks2_keyslots_bytes = 1 << 20; }},
+           {Kind::usage, "luks1: pbkdf argon2id: only pbkdf2",
+            [&](FormatOptions& o) { luks1(o), o.pbkdf.type = "argon2id"; }},
            {Kind::usage, "key slot 8: expected 0 to 7", [&](FormatOptions& o) { luks1(o), o.key_slot = 8; }},
            {Kind::usage, "key slot 32: expected 0 to 31", [](FormatOptions& o) { o.key_slot = 32; }},
            {Kind::usage, "label: 48 bytes, at most 47", [](FormatOptions& o) { o.label = std::string(48, 'l'); }},
-           {Kind::usage, "subsystem: 48 bytes, at most 47", [](FormatOptions& o) { o.subsystem = std::string(48, 's'); }},
+           {Kind::usage, "subsystem: 48 bytes, at most 47",
+            [](FormatOptions& o) { o.subsystem = std::string(48, 's'); }},
            {Kind::usage, "UUID", [](FormatOptions& o) { o.uuid = "not-a-uuid"; }},
            {Kind::usage, "no-such-hash", [](FormatOptions& o) { o.hash = "no-such-hash"; }},
            {Kind::usage, "no-such-kdf", [](FormatOptions& o) { o.pbkdf.type = "no-such-kdf"; }},
@@ -259,7 +285,8 @@ TEST(FormatRefusal, NamesWhatIsWrongAndWritesNothing) {
     EXPECT_THAT(error.what(), testing::Not(HasSubstr("/proc/")));
     EXPECT_EQ(sha256_of(image), before) << c.said;
   }
-  EXPECT_THAT(error_of([&] { format(fast(image), "short"); }).what(), HasSubstr("a volume key of 5 bytes, expected 64"));
+  EXPECT_THAT(error_of([&] { format(fast(image), "short"); }).what(),
+              HasSubstr("a volume key of 5 bytes, expected 64"));
 }
 
 TEST(FormatRefusal, NamesTheNumbersWhenSectorsDoNotFit) {

@@ -97,9 +97,7 @@ TEST_F(ForeignImages, AnUnboundSlotTestsAsWithCryptsetup) {
       int ours = 0;
       try {
         volume::test_passphrase(with_slot, credential(secret));
-      } catch (const base::Error& error) {
-        ours = base::exit_code(error.kind());
-      }
+      } catch (const base::Error& error) { ours = base::exit_code(error.kind()); }
       const Args named = slot < 0 ? Args{} : Args{"--key-slot", std::to_string(slot)};
       EXPECT_EQ(ours, cryptsetup_opens(path, secret, named)) << secret << " in slot " << slot;
     }
@@ -158,7 +156,8 @@ TEST_F(ForeignImages, AnLvmVolumeOverAnOldHeaderIsNotTakenForLuks) {
 }
 
 TEST_F(ForeignImages, CraftedLuks1HeadersAreRefused) {
-  for (const char* name : {"keyslot_overlap", "luks_hdr_damage", "payload_overwrite", "small_luks_device", "stripes_payload_dmg"}) {
+  for (const char* name :
+       {"keyslot_overlap", "luks_hdr_damage", "payload_overwrite", "small_luks_device", "stripes_payload_dmg"}) {
     const std::string path = image(std::string("evil_hdr-") + name);
     const base::Error error = error_of([&] { volume::Header::load(path, {}, Type::detect); });
     EXPECT_EQ(error.kind(), Kind::format) << name;
@@ -167,13 +166,15 @@ TEST_F(ForeignImages, CraftedLuks1HeadersAreRefused) {
 }
 
 TEST_F(ForeignImages, ALuks1HeaderFileDumps) {
-  EXPECT_THAT(volume::Header::load(image("valid_header_file"), {}, Type::luks1).dump_text(), HasSubstr("Version:       \t1\n"));
+  EXPECT_THAT(volume::Header::load(image("valid_header_file"), {}, Type::luks1).dump_text(),
+              HasSubstr("Version:       \t1\n"));
 }
 
 TEST_F(ForeignImages, Luks1WithAesShowsItsFileSystem) {
   unpack_archive(dir_, "luks1-images.tar.xz");
   const volume::Credential key{volume::SecretKind::key_file, volume::read_key_file(dir_ / "keyfile1")};
-  for (const char* name : {"luks1_aes-cbc-essiv-sha256-sha1.img", "luks1_aes-xts-plain64-sha1.img", "luks1_aes-xts-plain64-whirlpool.img"})
+  for (const char* name :
+       {"luks1_aes-cbc-essiv-sha256-sha1.img", "luks1_aes-xts-plain64-sha1.img", "luks1_aes-xts-plain64-whirlpool.img"})
     EXPECT_EQ(file_system_uuid(plaintext(watched(dir_ / name), key)), "DEAD-BABE\n") << name;
 }
 

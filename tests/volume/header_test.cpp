@@ -31,18 +31,6 @@ class LuksHeader : public testing::TestWithParam<const char*> {
   TempDir dir_;
 };
 
-class Luks2Header : public testing::Test {
- protected:
-  void SetUp() override {
-    NBDCRYPT_REQUIRE_TOOL("cryptsetup");
-    image_ = dir_.sparse("disk.img", 32 * kMiB);
-    cryptsetup_format(image_, {"--type", "luks2"});
-  }
-  Header load() const { return Header::load(image_, {}, Type::detect); }
-  TempDir dir_;
-  std::string image_;
-};
-
 TEST_P(LuksHeader, UnlocksToTheKeyThatCryptsetupFinds) {
   const std::string image = make();
   EXPECT_EQ(our_volume_key(image), cryptsetup_volume_key(dir_, image));
@@ -73,8 +61,9 @@ TEST_P(LuksHeader, TakesTheVolumeKeyItselfAndVerifiesIt) {
 
 TEST_P(LuksHeader, NamesTheSlotThatOpens) {
   const std::string image = make();
-  check(Args{"cryptsetup", "luksAddKey", "-q", "--key-slot", "5"} + kFastPbkdf + Args{image, dir_.file("new", "another")},
-        {.input = kPassphrase});
+  check(
+      Args{"cryptsetup", "luksAddKey", "-q", "--key-slot", "5"} + kFastPbkdf + Args{image, dir_.file("new", "another")},
+      {.input = kPassphrase});
   const Header header = Header::load(image, {}, Type::detect);
   base::SecretBuffer key;
   EXPECT_EQ(header.unlock(credential("another"), -1, key), 5);
@@ -162,12 +151,14 @@ TEST_P(LuksHeader, RefusesDataBeyondTheEndOfTheImage) {
   for (const std::uint64_t bytes : {offset, offset - 1, std::uint64_t{0}}) {
     const base::Error error = error_of([&] { header.data_segment(bytes); });
     EXPECT_EQ(error.kind(), Kind::format);
-    EXPECT_THAT(error.what(), HasSubstr("the data begins at byte " + std::to_string(offset) + ", the image has " + std::to_string(bytes)));
+    EXPECT_THAT(error.what(), HasSubstr("the data begins at byte " + std::to_string(offset) + ", the image has " +
+                                        std::to_string(bytes)));
   }
   EXPECT_THAT(error_of([&] { header.data_segment(offset + 511); }).what(), HasSubstr("no room for a sector"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, LuksHeader, testing::Values("luks1", "luks2"), [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Versions, LuksHeader, testing::Values("luks1", "luks2"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(NoHeader, SaysWhatTheImageIsInstead) {
   NBDCRYPT_REQUIRE_TOOL("mkfs.ext4");
@@ -198,11 +189,13 @@ TEST(NoHeader, MissingFilesAndFoldersAreDeviceErrors) {
     EXPECT_EQ(error.kind(), Kind::device) << path;
     EXPECT_THAT(error.what(), StartsWith(path));
   }
-  EXPECT_EQ(error_of([&] { Header::load(dir.sparse("disk.img", kMiB), dir / "missing", Type::detect); }).kind(), Kind::device);
+  EXPECT_EQ(error_of([&] { Header::load(dir.sparse("disk.img", kMiB), dir / "missing", Type::detect); }).kind(),
+            Kind::device);
 }
 
 TEST_F(Luks2Header, DumpsTheJsonThatCryptsetupPrints) {
-  EXPECT_EQ(nlohmann::json::parse(load().dump_json()), nlohmann::json::parse(check({"cryptsetup", "luksDump", "--dump-json-metadata", image_})));
+  EXPECT_EQ(nlohmann::json::parse(load().dump_json()),
+            nlohmann::json::parse(check({"cryptsetup", "luksDump", "--dump-json-metadata", image_})));
 }
 
 TEST(Luks1Header, DumpsJsonInTheShapeOfLuks2) {
@@ -220,50 +213,13 @@ TEST(Luks1Header, DumpsJsonInTheShapeOfLuks2) {
   EXPECT_EQ(json["segments"]["0"]["encryption"], "aes-xts-plain64");
   EXPECT_EQ(json["segments"]["0"]["offset"], std::to_string(2 * kMiB));
   EXPECT_EQ(json["digests"]["0"]["hash"], "sha512");
-  for (const char* key : {"keyslots", "tokens", "segments", "digests", "config"}) EXPECT_TRUE(json.contains(key)) << key;
-}
-
-TEST(Luks1Header, RefusesByNameWhatItCannotServe) {
-  NBDCRYPT_REQUIRE_TOOL("cryptsetup");
-  constexpr std::uint64_t kCipherNameAt = 8, kCipherModeAt = 40, kKeyBytesAt = 108;  // struct luks_phdr of the LUKS1 format
-  struct Case {
-    std::uint64_t offset;
-    std::string bytes;
-    const char* said;
-  };
-  for (const Case& c : std::initializer_list<Case>{
-           {kCipherNameAt, std::string("serpent"), "cipher serpent is not supported"},
-           {kCipherModeAt, std::string("lrw-benbi\0", 10), "mode lrw is not supported"},
-           {kCipherModeAt, std::string("cbc-essiv:sha1\0", 15), "hash sha1 gives 20 bytes"},
-           {kKeyBytesAt, std::string("\0\0\0\x30", 4), "aes-xts-plain64 with a 384-bit key"},
-       }) {
-    TempDir dir;
-    const std::string image = dir.sparse("disk.img", 4 * kMiB);
-    cryptsetup_format(image, {"--type", "luks1", "-s", c.bytes.starts_with("cbc") ? "256" : "512"});
-    poke(image, c.offset, c.bytes);
-    const base::Error error = error_of([&] { Header::load(image, {}, Type::detect).data_segment(4 * kMiB); });
-    EXPECT_EQ(error.kind(), Kind::unsupported) << c.said;
-    EXPECT_THAT(error.what(), HasSubstr(c.said));
-  }
-}
-
-TEST_F(Luks2Header, RefusesXtsWith384BitsByName) {
-  edit_luks2(image_, [](nlohmann::json& metadata) { metadata["keyslots"]["0"]["key_size"] = 48; });
-  const base::Error error = error_of([&] { load().data_segment(32 * kMiB); });
-  EXPECT_EQ(error.kind(), Kind::unsupported);
-  EXPECT_THAT(error.what(), HasSubstr("aes-xts-plain64 with a 384-bit key"));
-}
-
-TEST_F(Luks2Header, RefusesAnEssivHashThatIsNoAesKey) {
-  cryptsetup_format(image_, {"--type", "luks2", "-c", "aes-cbc-essiv:sha256", "-s", "256"});
-  edit_luks2(image_, [](nlohmann::json& metadata) { metadata["segments"]["0"]["encryption"] = "aes-cbc-essiv:sha1"; });
-  const base::Error error = error_of([&] { load().data_segment(32 * kMiB); });
-  EXPECT_EQ(error.kind(), Kind::unsupported);
-  EXPECT_THAT(error.what(), HasSubstr("hash sha1 gives 20 bytes, an AES key has 16, 24 or 32"));
+  for (const char* key : {"keyslots", "tokens", "segments", "digests", "config"})
+    EXPECT_TRUE(json.contains(key)) << key;
 }
 
 TEST_F(Luks2Header, PrefersAndIgnoresSlotsByTheirPriority) {
-  check(Args{"cryptsetup", "luksAddKey", "-q", "--key-slot", "1"} + kFastPbkdf + Args{image_, dir_.file("same", kPassphrase)},
+  check(Args{"cryptsetup", "luksAddKey", "-q", "--key-slot", "1"} + kFastPbkdf +
+            Args{image_, dir_.file("same", kPassphrase)},
         {.input = kPassphrase});
   base::SecretBuffer key;
   check({"cryptsetup", "config", "--key-slot", "1", "--priority", "prefer", image_});
@@ -272,92 +228,6 @@ TEST_F(Luks2Header, PrefersAndIgnoresSlotsByTheirPriority) {
   check({"cryptsetup", "config", "--key-slot", "0", "--priority", "ignore", image_});
   EXPECT_EQ(error_of([&] { load().unlock(credential(kPassphrase), -1, key); }).kind(), Kind::unsupported);
   EXPECT_EQ(load().unlock(credential(kPassphrase), 1, key), 1);
-}
-
-TEST_F(Luks2Header, TakesTheSegmentFromTheMetadata) {
-  cryptsetup_format(image_, {"--type", "luks2", "--sector-size", "4096", "-c", "aes-cbc-essiv:sha256", "-s", "192"});
-  const volume::Segment segment = load().data_segment(32 * kMiB + 4095);
-  EXPECT_EQ(segment.store_offset, 16 * kMiB);
-  EXPECT_EQ(segment.bytes, 16 * kMiB);
-  EXPECT_EQ(segment.cipher.text(), "aes-cbc-essiv:sha256");
-  EXPECT_EQ(segment.layout.sector_bytes, 4096u);
-  EXPECT_EQ(segment.layout.first_iv, 0u);
-}
-
-TEST_F(Luks2Header, TakesIvTweakAndAFixedSize) {
-  edit_luks2(image_, [](nlohmann::json& metadata) {
-    metadata["segments"]["0"]["iv_tweak"] = "8000";
-    metadata["segments"]["0"]["size"] = "8192";
-  });
-  const volume::Segment segment = load().data_segment(32 * kMiB);
-  EXPECT_EQ(segment.layout.first_iv, 8000u);
-  EXPECT_EQ(segment.bytes, 8192u);
-  const base::Error error = error_of([&] { load().data_segment(16 * kMiB + 4096); });
-  EXPECT_EQ(error.kind(), Kind::format);
-  EXPECT_THAT(error.what(), HasSubstr("has 8192 bytes, the image has 16781312"));
-}
-
-TEST_F(Luks2Header, RefusesWhatItCannotServeByName) {
-  struct Case {
-    const char* said;
-    std::function<void(nlohmann::json&)> edit;
-  };
-  const std::string original = read_file(image_);
-  const auto segment = [](nlohmann::json& metadata) -> nlohmann::json& { return metadata["segments"]["0"]; };
-  for (const Case& c : std::initializer_list<Case>{
-           {"type linear", [&](auto& m) { m["segments"]["0"] = {{"type", "linear"}, {"offset", "16777216"}, {"size", "dynamic"}}; }},
-           {"type hw-opal", [&](auto& m) { m["segments"]["0"] = {{"type", "hw-opal"}, {"offset", "16777216"}, {"size", "dynamic"}}; }},
-           {"integrity hmac(sha256)",
-            [&](auto& m) {
-              segment(m)["integrity"] = {{"type", "hmac(sha256)"}, {"journal_encryption", "none"}, {"journal_integrity", "none"}};
-            }},
-           {"flag some-flag", [&](auto& m) { segment(m)["flags"] = {"some-flag"}; }},
-           {"2 data segments",
-            [&](auto& m) {
-              segment(m)["size"] = "4096";
-              m["segments"]["1"] = segment(m);
-              m["segments"]["1"]["offset"] = "16781312";
-              m["segments"]["1"]["size"] = "dynamic";
-              m["digests"]["0"]["segments"] = {"0", "1"};
-            }},
-           {"mode lrw", [&](auto& m) { segment(m)["encryption"] = "aes-lrw-benbi"; }},
-           {"cipher_null", [&](auto& m) { segment(m)["encryption"] = "cipher_null-ecb"; }},
-           {"serpent", [&](auto& m) { segment(m)["encryption"] = "serpent-xts-plain64"; }},
-           {"capi:", [&](auto& m) { segment(m)["encryption"] = "capi:xts(ecb(aes-generic))-plain64"; }},
-           {"sectors of 8192 bytes", [&](auto& m) { segment(m)["sector_size"] = 8192; }},
-           {"requires some-feature", [&](auto& m) { m["config"]["requirements"] = {{"mandatory", {"some-feature"}}}; }},
-           {"reencryption is in progress (offline-reencrypt)",
-            [&](auto& m) { m["config"]["requirements"] = {{"mandatory", {"offline-reencrypt"}}}; }},
-       }) {
-    std::ofstream(image_, std::ios::binary) << original;
-    edit_luks2(image_, c.edit);
-    const base::Error error = error_of([&] { load().data_segment(32 * kMiB); });
-    EXPECT_EQ(error.kind(), Kind::unsupported) << c.said;
-    EXPECT_THAT(error.what(), HasSubstr(c.said));
-    EXPECT_FALSE(load().dump_text().empty()) << c.said;
-    EXPECT_EQ(load().test_passphrase(credential(kPassphrase), -1), 0) << c.said;
-  }
-}
-
-TEST_F(Luks2Header, RefusesAnIvTweakInsideASector) {
-  edit_luks2(image_, [](nlohmann::json& metadata) {
-    metadata["segments"]["0"]["sector_size"] = 4096;
-    metadata["segments"]["0"]["iv_tweak"] = "4";
-  });
-  const base::Error error = error_of([&] { load().data_segment(32 * kMiB); });
-  EXPECT_EQ(error.kind(), Kind::format);
-  EXPECT_THAT(error.what(), HasSubstr("iv_tweak 4"));
-}
-
-TEST_F(Luks2Header, RefusesReencryptionInProgressByName) {
-  const std::string image = dir_.sparse("reencrypt.img", 64 * kMiB);
-  cryptsetup_format(image, {"--type", "luks2"});
-  check(Args{"cryptsetup", "reencrypt", "-q", "--init-only", "--force-offline-reencrypt"} + kFastPbkdf + Args{image}, {.input = kPassphrase});
-  const Header header = Header::load(image, {}, Type::detect);
-  const base::Error error = error_of([&] { header.data_segment(64 * kMiB); });
-  EXPECT_EQ(error.kind(), Kind::unsupported);
-  EXPECT_THAT(error.what(), HasSubstr("reencryption is in progress (online-reencrypt"));
-  EXPECT_THAT(error.hint(), HasSubstr("--resume-only"));
 }
 
 TEST_F(Luks2Header, KnowsPersistentDiscards) {
@@ -375,39 +245,6 @@ TEST_F(Luks2Header, TokensAreLeftAlone) {
   EXPECT_THAT(load().dump_text(), HasSubstr("some-token"));
   EXPECT_EQ(sha256_of(image_), before);
 }
-
-class Luks2Recovery : public Luks2Header, public testing::WithParamInterface<std::uint64_t> {
- protected:
-  void damage(std::uint64_t offset) { poke(image_, offset, "damage"); }
-};
-
-TEST_P(Luks2Recovery, OneDamagedCopyIsMendedInMemoryAlone) {
-  damage(GetParam());
-  const std::string before = sha256_of(image_);
-  base::SecretBuffer key;
-  EXPECT_EQ(load().unlock(credential(kPassphrase), -1, key), 0);
-  EXPECT_EQ(load().data_segment(32 * kMiB).bytes, 16 * kMiB);
-  EXPECT_EQ(sha256_of(image_), before);
-}
-
-TEST_P(Luks2Recovery, IsRefusedWhenSomethingElseHasMovedIn) {
-  damage(GetParam());
-  put_raid_signature(image_);  // at the end of the device, where the copy in memory does not see it
-  const std::string before = sha256_of(image_);
-  const base::Error error = error_of([&] { load(); });
-  EXPECT_EQ(error.kind(), Kind::format);
-  EXPECT_THAT(error.what(), HasSubstr("one copy of the LUKS2 header is damaged, and the device holds a isw_raid_member volume"));
-  EXPECT_THAT(error.hint(), HasSubstr("cryptsetup repair"));
-  EXPECT_EQ(sha256_of(image_), before);
-}
-
-TEST_F(Luks2Header, OpensBesideAnotherSignatureWhileBothCopiesAreSound) {
-  put_raid_signature(image_);
-  EXPECT_EQ(load().test_passphrase(credential(kPassphrase), -1), 0);
-}
-
-INSTANTIATE_TEST_SUITE_P(Copies, Luks2Recovery, testing::Values(0, 64, 4096 + 5, 16384, 16384 + 64, 16384 + 4096 + 5),
-                         [](const auto& test) { return "at_" + std::to_string(test.param); });
 
 TEST(Argon2, GivesItsMemoryBackToTheSystem) {
   NBDCRYPT_REQUIRE_TOOL("cryptsetup");

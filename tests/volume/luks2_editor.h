@@ -64,7 +64,8 @@ class Luks2Copy {
   void seal() {
     std::fill_n(binary_.begin() + kChecksumAt, kChecksumBytes, '\0');
     const std::string all = binary_ + area_;
-    if (EVP_Digest(all.data(), all.size(), at(kChecksumAt), nullptr, EVP_sha256(), nullptr) != 1) throw std::runtime_error("sha256");
+    if (EVP_Digest(all.data(), all.size(), at(kChecksumAt), nullptr, EVP_sha256(), nullptr) != 1)
+      throw std::runtime_error("sha256");
   }
 
   void write(const std::string& image, std::uint64_t offset) const {
@@ -76,7 +77,9 @@ class Luks2Copy {
 
  private:
   base::Byte* at(std::size_t offset) { return reinterpret_cast<base::Byte*>(binary_.data() + offset); }
-  const base::Byte* at(std::size_t offset) const { return reinterpret_cast<const base::Byte*>(binary_.data() + offset); }
+  const base::Byte* at(std::size_t offset) const {
+    return reinterpret_cast<const base::Byte*>(binary_.data() + offset);
+  }
 
   std::string binary_, area_;
 };

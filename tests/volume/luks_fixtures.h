@@ -25,7 +25,8 @@ inline std::span<const base::Byte> bytes_of(const std::string& text) {
   return {reinterpret_cast<const base::Byte*>(text.data()), text.size()};
 }
 
-inline volume::Credential credential(const std::string& secret, volume::SecretKind kind = volume::SecretKind::passphrase) {
+inline volume::Credential credential(const std::string& secret,
+                                     volume::SecretKind kind = volume::SecretKind::passphrase) {
   return {kind, base::SecretBuffer(bytes_of(secret))};
 }
 
@@ -43,9 +44,7 @@ inline std::string sha256_of(const std::string& path) { return check({"sha256sum
 inline base::Error error_of(const std::function<void()>& action) {
   try {
     action();
-  } catch (const base::Error& error) {
-    return error;
-  }
+  } catch (const base::Error& error) { return error; }
   ADD_FAILURE() << "nothing was thrown";
   return {base::Kind::usage, "nothing was thrown"};
 }
@@ -79,7 +78,8 @@ inline std::string cryptsetup_volume_key(const TempDir& dir, const std::string& 
 }
 
 /// The volume key, as we find it.
-inline std::string our_volume_key(const std::string& image, const std::string& passphrase = kPassphrase, int key_slot = -1) {
+inline std::string our_volume_key(const std::string& image, const std::string& passphrase = kPassphrase,
+                                  int key_slot = -1) {
   base::SecretBuffer key;
   volume::Header::load(image, {}, volume::Type::detect).unlock(credential(passphrase), key_slot, key);
   return text_of(key);
@@ -98,6 +98,19 @@ inline std::uint64_t put_raid_signature(const std::string& path) {
   poke(path, offset, "Intel Raid ISM Cfg Sig. 1.0.00");
   return offset;
 }
+
+/// A LUKS2 volume of 32 MiB that cryptsetup made, its data from 16 MiB on.
+class Luks2Header : public testing::Test {
+ protected:
+  void SetUp() override {
+    NBDCRYPT_REQUIRE_TOOL("cryptsetup");
+    image_ = dir_.sparse("disk.img", 32 * kMiB);
+    cryptsetup_format(image_, {"--type", "luks2"});
+  }
+  volume::Header load() const { return volume::Header::load(image_, {}, volume::Type::detect); }
+  TempDir dir_;
+  std::string image_;
+};
 
 /// Unpacks "name.xz" of the foreign images into `dir`.
 inline std::string unpack_image(const TempDir& dir, const std::string& name) {

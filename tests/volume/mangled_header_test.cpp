@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eighty-five LUKS2 headers, each damaged in one way, as the test suite of cryptsetup has them: their names, what they damage and
-// whether they must load. Ours and cryptsetup's verdict on each must be the one in the table, and we change no byte.
+// Eighty-five LUKS2 headers, each damaged in one way, as the test suite of cryptsetup has them: their names, what they
+// damage and whether they must load. Ours and cryptsetup's verdict on each must be the one in the table, and we change
+// no byte.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -51,14 +52,15 @@ class Subject {
     write_first();
   }
 
-  /// Makes the copies `bytes` large and moves what follows them; `edit` sees the result. One copy is left: the first, or the
-  /// second at offset `bytes`.
+  /// Makes the copies `bytes` large and moves what follows them; `edit` sees the result. One copy is left: the first,
+  /// or the second at offset `bytes`.
   void resize(std::uint64_t bytes, bool keep_second, const std::function<void(json&)>& edit = {}) {
     json metadata = first_.json();
     first_.resize(bytes);
     metadata["config"]["json_size"] = std::to_string(bytes - Luks2Copy::kBinaryBytes);
     for (json& slot : metadata["keyslots"])
-      slot["area"]["offset"] = std::to_string(std::stoull(slot["area"]["offset"].get<std::string>()) + 2 * (bytes - kCopyBytes));
+      slot["area"]["offset"] =
+          std::to_string(std::stoull(slot["area"]["offset"].get<std::string>()) + 2 * (bytes - kCopyBytes));
     metadata["segments"]["0"]["offset"] = std::to_string(2 * bytes + kSlotsBytes);
     if (edit) edit(metadata);
     first_.set_json(metadata);
@@ -104,10 +106,12 @@ std::function<void(Subject&)> in_config(const char* key, json value) {
   return in_json([key, value = std::move(value)](json& metadata) { metadata["config"][key] = value; });
 }
 /// Places the area of key slot 7 relative to that of slot 6.
-std::function<void(Subject&)> area_of_slot_7(std::function<std::pair<std::uint64_t, std::uint64_t>(std::uint64_t, std::uint64_t)> place) {
+std::function<void(Subject&)> area_of_slot_7(
+    std::function<std::pair<std::uint64_t, std::uint64_t>(std::uint64_t, std::uint64_t)> place) {
   return in_json([place = std::move(place)](json& metadata) {
     const json& area = metadata["keyslots"]["6"]["area"];
-    const auto [offset, size] = place(std::stoull(area["offset"].get<std::string>()), std::stoull(area["size"].get<std::string>()));
+    const auto [offset, size] =
+        place(std::stoull(area["offset"].get<std::string>()), std::stoull(area["size"].get<std::string>()));
     metadata["keyslots"]["7"]["area"]["offset"] = std::to_string(offset);
     metadata["keyslots"]["7"]["area"]["size"] = std::to_string(size);
   });
@@ -157,7 +161,8 @@ std::vector<Mangled> mangled_text() {
   const auto room = [](Subject& s) { return s.first().area().size(); };
   return {
       {"correct-full-json0", R, [=](Subject& s) { s.only_first_text(text_of_size(s.first().json(), room(s) - 1)); }},
-      {"missing-trailing-null-byte-json0", F, [=](Subject& s) { s.only_first_text(text_of_size(s.first().json(), room(s))); }},
+      {"missing-trailing-null-byte-json0", F,
+       [=](Subject& s) { s.only_first_text(text_of_size(s.first().json(), room(s))); }},
       {"non-null-byte-beyond-json0", F, [](Subject& s) { s.only_first_text(s.first().json().dump() + "X"); }},
       {"non-null-bytes-beyond-json0", F,
        [=](Subject& s) {
@@ -167,10 +172,10 @@ std::vector<Mangled> mangled_text() {
       {"invalid-opening-char-json0", F, [](Subject& s) { s.only_first_text(" " + s.first().json().dump()); }},
       {"invalid-object-type-json0", F, [](Subject& s) { s.only_first_text("[" + s.first().json().dump() + "]"); }},
       {"non-compact-json-token-0", T, [](Subject& s) { s.only_first_text(spacious_text(s.first().json(), 0)); }},
-      {"non-compact-json-4k-token-0", T, [=](Subject& s) { s.only_first_text(spacious_text(s.first().json(), room(s) - 1)); }},
+      {"non-compact-json-4k-token-0", T,
+       [=](Subject& s) { s.only_first_text(spacious_text(s.first().json(), room(s) - 1)); }},
       {"invalid-tokens", F, in_json([](json& m) { m["tokens"] = 42; })},
-      {"invalid-top-objects", F,
-       in_json([](json& m) {
+      {"invalid-top-objects", F, in_json([](json& m) {
          m["tokens"] = 42;
          m["digests"] = 42;
          m["keyslots"] = json::array();
@@ -182,25 +187,42 @@ std::vector<Mangled> mangled_text() {
 std::vector<Mangled> mangled_slots() {
   using Place = std::pair<std::uint64_t, std::uint64_t>;
   return {
-      {"argon2-leftover-params", R, kdf_with_leftovers("1", {{"type", "pbkdf2"}, {"iterations", 1001}, {"hash", "sha256"}, {"time", 4}, {"memory", 64}, {"cpus", 1}})},
-      {"pbkdf2-leftover-params-0", R, kdf_with_leftovers("2", {{"type", "argon2i"}, {"iterations", 1001}, {"hash", "sha256"}, {"time", 4}, {"memory", 64}, {"cpus", 1}})},
-      {"pbkdf2-leftover-params-1", R, kdf_with_leftovers("2", {{"type", "argon2id"}, {"iterations", 1001}, {"hash", "sha256"}, {"time", 4}, {"memory", 64}, {"cpus", 1}})},
+      {"argon2-leftover-params", R,
+       kdf_with_leftovers(
+           "1",
+           {{"type", "pbkdf2"}, {"iterations", 1001}, {"hash", "sha256"}, {"time", 4}, {"memory", 64}, {"cpus", 1}})},
+      {"pbkdf2-leftover-params-0", R,
+       kdf_with_leftovers(
+           "2",
+           {{"type", "argon2i"}, {"iterations", 1001}, {"hash", "sha256"}, {"time", 4}, {"memory", 64}, {"cpus", 1}})},
+      {"pbkdf2-leftover-params-1", R,
+       kdf_with_leftovers(
+           "2",
+           {{"type", "argon2id"}, {"iterations", 1001}, {"hash", "sha256"}, {"time", 4}, {"memory", 64}, {"cpus", 1}})},
       {"overlapping-areas-c0-json0", F, area_of_slot_7([](auto offset, auto size) { return Place(offset, size); })},
-      {"overlapping-areas-c1-json0", F, area_of_slot_7([](auto offset, auto size) { return Place(offset + 1, size - 1); })},
-      {"overlapping-areas-c2-json0", F, area_of_slot_7([](auto offset, auto size) { return Place(offset + size - 1, size); })},
-      {"area-in-json-hdr-space-json0", F, area_of_slot_7([](auto, auto size) { return Place(2 * kCopyBytes - 1, size); })},
-      {"missing-keyslot-referenced-in-digest", F, in_json([](json& m) { m["digests"]["0"]["keyslots"].push_back("9"); })},
-      {"missing-segment-referenced-in-digest", F, in_json([](json& m) { m["digests"]["0"]["segments"].push_back("1"); })},
-      {"missing-keyslot-referenced-in-token", F, in_json([](json& m) { m["tokens"]["0"] = {{"type", "dummy"}, {"keyslots", {"9"}}}; })},
+      {"overlapping-areas-c1-json0", F,
+       area_of_slot_7([](auto offset, auto size) { return Place(offset + 1, size - 1); })},
+      {"overlapping-areas-c2-json0", F,
+       area_of_slot_7([](auto offset, auto size) { return Place(offset + size - 1, size); })},
+      {"area-in-json-hdr-space-json0", F,
+       area_of_slot_7([](auto, auto size) { return Place(2 * kCopyBytes - 1, size); })},
+      {"missing-keyslot-referenced-in-digest", F,
+       in_json([](json& m) { m["digests"]["0"]["keyslots"].push_back("9"); })},
+      {"missing-segment-referenced-in-digest", F,
+       in_json([](json& m) { m["digests"]["0"]["segments"].push_back("1"); })},
+      {"missing-keyslot-referenced-in-token", F, in_json([](json& m) {
+         m["tokens"]["0"] = {{"type", "dummy"}, {"keyslots", {"9"}}};
+       })},
       {"keyslot-missing-digest", F, in_json([](json& m) { m["digests"]["0"]["keyslots"].erase(0); })},
-      {"keyslot-too-many-digests", F,
-       in_json([](json& m) {
+      {"keyslot-too-many-digests", F, in_json([](json& m) {
          m["digests"]["1"] = m["digests"]["0"];
          m["digests"]["1"]["keyslots"] = {"1"};
        })},
       {"keyslot-invalid-area", F, in_json([](json& m) { m["keyslots"]["0"]["area"] = 42; })},
-      {"keyslot-invalid-area-size", F, in_json([](json& m) { m["keyslots"]["0"]["area"]["size"] = "18446744073709551615"; })},
-      {"keyslot-invalid-objects", F, in_json([](json& m) { m["keyslots"]["0"]["kdf"] = 42, m["keyslots"]["0"]["af"] = 42; })},
+      {"keyslot-invalid-area-size", F,
+       in_json([](json& m) { m["keyslots"]["0"]["area"]["size"] = "18446744073709551615"; })},
+      {"keyslot-invalid-objects", F,
+       in_json([](json& m) { m["keyslots"]["0"]["kdf"] = 42, m["keyslots"]["0"]["af"] = 42; })},
       {"keyslot-invalid-af", F, in_json([](json& m) { m["keyslots"]["0"]["af"]["type"] = 42; })},
   };
 }
@@ -228,10 +250,10 @@ std::vector<Mangled> mangled_segments() {
       {"segment-crypt-wrong-sectorsize-0", F, in_segment("sector_size", 1023)},
       {"segment-crypt-wrong-sectorsize-1", F, in_segment("sector_size", "4096")},
       {"segment-crypt-wrong-sectorsize-2", F, in_segment("sector_size", -1024)},
-      {"segment-unknown-type", R,
-       in_segment([](json& segment) { segment = {{"type", "some_type"}, {"offset", segment["offset"]}, {"size", segment["size"]}, {"a_field", 0}}; })},
-      {"segment-two", R,
-       in_json([](json& m) {
+      {"segment-unknown-type", R, in_segment([](json& segment) {
+         segment = {{"type", "some_type"}, {"offset", segment["offset"]}, {"size", segment["size"]}, {"a_field", 0}};
+       })},
+      {"segment-two", R, in_json([](json& m) {
          const std::uint64_t offset = std::stoull(m["segments"]["0"]["offset"].get<std::string>());
          m["segments"]["0"]["size"] = "512";
          m["segments"]["1"] = {{"type", "some"}, {"offset", std::to_string(offset + 512)}, {"size", "dynamic"}};
@@ -239,10 +261,10 @@ std::vector<Mangled> mangled_segments() {
       {"segment-wrong-flags", F, in_segment("flags", "hello")},
       {"segment-wrong-flags-element", F, in_segment("flags", {"hello", 1})},
       {"segment-wrong-backup-key-0", F, in_json([=](json& m) { m["segments"]["2"] = backup; })},
-      {"segment-wrong-backup-key-1", F,
-       in_json([=](json& m) {
+      {"segment-wrong-backup-key-1", F, in_json([=](json& m) {
          const std::uint64_t offset = std::stoull(m["segments"]["0"]["offset"].get<std::string>()) + 512;
-         for (int i = 1; i < 65; ++i) m["segments"][std::to_string(i)] = {{"type", "linear"}, {"offset", std::to_string(offset)}, {"size", "512"}};
+         for (int i = 1; i < 65; ++i)
+           m["segments"][std::to_string(i)] = {{"type", "linear"}, {"offset", std::to_string(offset)}, {"size", "512"}};
          m["segments"]["268435472"] = backup;
        })},
   };
@@ -253,7 +275,8 @@ std::vector<Mangled> mangled_sizes() {
   const auto with_64k = [](std::function<void(json&)> edit) { return [=](Subject& s) { s.resize(k64, false, edit); }; };
   const auto shift_areas = [](json& m, std::int64_t by) {
     for (json& slot : m["keyslots"])
-      slot["area"]["offset"] = std::to_string(static_cast<std::int64_t>(std::stoull(slot["area"]["offset"].get<std::string>())) + by);
+      slot["area"]["offset"] =
+          std::to_string(static_cast<std::int64_t>(std::stoull(slot["area"]["offset"].get<std::string>())) + by);
   };
   std::vector<Mangled> all = {
       {"invalid-keyslots-size-c0", F, in_config("keyslots_size", std::to_string(kSlotsBytes + 4096))},
@@ -267,18 +290,27 @@ std::vector<Mangled> mangled_sizes() {
          s.seal_only_first();
        }},
       {"metadata-size-64k-inv-area-c0", F, with_64k([=](json& m) { shift_areas(m, -1); })},
-      {"metadata-size-64k-inv-area-c1", F,
-       with_64k([](json& m) { m["keyslots"]["7"]["area"]["offset"] = std::to_string(2 * k64 + kSlotsBytes - 131072 + 1); })},
-      {"metadata-size-64k-inv-keyslots-size-c0", F, with_64k([](json& m) { m["config"]["keyslots_size"] = std::to_string(kSlotsBytes + 4096); })},
+      {"metadata-size-64k-inv-area-c1", F, with_64k([](json& m) {
+         m["keyslots"]["7"]["area"]["offset"] = std::to_string(2 * k64 + kSlotsBytes - 131072 + 1);
+       })},
+      {"metadata-size-64k-inv-keyslots-size-c0", F,
+       with_64k([](json& m) { m["config"]["keyslots_size"] = std::to_string(kSlotsBytes + 4096); })},
       {"metadata-size-invalid", F, sized(kNotAllowed)},
       {"metadata-size-invalid-secondary", F, sized(kNotAllowed, true)},
       {"metadata-size-16k-secondary", R, sized(kCopyBytes, true)},
   };
-  static constexpr struct { const char *first, *second; std::uint64_t bytes; } kSizes[] = {
-      {"metadata-size-32k", "metadata-size-32k-secondary", 32 << 10},    {"metadata-size-64k", "metadata-size-64k-secondary", 64 << 10},
-      {"metadata-size-128k", "metadata-size-128k-secondary", 128 << 10}, {"metadata-size-256k", "metadata-size-256k-secondary", 256 << 10},
-      {"metadata-size-512k", "metadata-size-512k-secondary", 512 << 10}, {"metadata-size-1m", "metadata-size-1m-secondary", 1 << 20},
-      {"metadata-size-2m", "metadata-size-2m-secondary", 2 << 20},       {"metadata-size-4m", "metadata-size-4m-secondary", 4 << 20},
+  static constexpr struct {
+    const char *first, *second;
+    std::uint64_t bytes;
+  } kSizes[] = {
+      {"metadata-size-32k", "metadata-size-32k-secondary", 32 << 10},
+      {"metadata-size-64k", "metadata-size-64k-secondary", 64 << 10},
+      {"metadata-size-128k", "metadata-size-128k-secondary", 128 << 10},
+      {"metadata-size-256k", "metadata-size-256k-secondary", 256 << 10},
+      {"metadata-size-512k", "metadata-size-512k-secondary", 512 << 10},
+      {"metadata-size-1m", "metadata-size-1m-secondary", 1 << 20},
+      {"metadata-size-2m", "metadata-size-2m-secondary", 2 << 20},
+      {"metadata-size-4m", "metadata-size-4m-secondary", 4 << 20},
   };
   for (const auto& [first, second, bytes] : kSizes) {
     all.push_back({first, R, sized(bytes)});
@@ -313,7 +345,8 @@ void make_base(const std::string& image) {
       metadata["keyslots"][std::to_string(i)] = copy;
       metadata["digests"]["0"]["keyslots"].push_back(std::to_string(i));
     }
-    metadata["keyslots"]["1"]["kdf"] = {{"type", "argon2id"}, {"time", 4}, {"memory", 64}, {"cpus", 1}, {"salt", slot["kdf"]["salt"]}};
+    metadata["keyslots"]["1"]["kdf"] = {
+        {"type", "argon2id"}, {"time", 4}, {"memory", 64}, {"cpus", 1}, {"salt", slot["kdf"]["salt"]}};
   });
 }
 
@@ -353,7 +386,8 @@ class MangledHeader : public testing::TestWithParam<Mangled> {
     const base::Error error = error_of(load);
     EXPECT_EQ(error.kind(), base::Kind::format);
     // a second copy at a place where none may be is no trace of a header at all
-    EXPECT_THAT(error.what(), AnyOf(StartsWith(image + ": damaged LUKS header: "), StrEq(image + ": not a LUKS volume")));
+    EXPECT_THAT(error.what(),
+                AnyOf(StartsWith(image + ": damaged LUKS header: "), StrEq(image + ": not a LUKS volume")));
     EXPECT_THAT(error.what(), Not(HasSubstr("\n")));
     EXPECT_THAT(error.what(), Not(HasSubstr("/proc/")));
     EXPECT_THAT(error.what(), Not(HasSubstr("Invalid argument"))) << "says nothing";

@@ -73,8 +73,9 @@ TEST(OpenLuks, WithADetachedHeaderUsesTheWholeImage) {
 TEST(OpenLuks, TellsWhatAServerNeeds) {
   TempDir dir;
   const std::string image = dir.sparse("disk.img", 20 * kMiB);
-  volume::format({.image = image, .pbkdf = fast_pbkdf(), .sector_size = 4096, .uuid = "12345678-1234-1234-1234-123456789abc"},
-                 bytes_of(kPassphrase), {});
+  volume::format(
+      {.image = image, .pbkdf = fast_pbkdf(), .sector_size = 4096, .uuid = "12345678-1234-1234-1234-123456789abc"},
+      bytes_of(kPassphrase), {});
   OpenOptions options{.image = image};
   const Unlocked unlocked = volume::unlock(options, credential(kPassphrase));
   EXPECT_EQ(unlocked.type, Type::luks2);
@@ -149,7 +150,8 @@ TEST(OpenLuks, ImageAndHeaderMustBeThere) {
   const std::string image = dir.sparse("disk.img", 4 * kMiB);
   EXPECT_EQ(error_of([&] { volume::unlock({.image = dir / "missing"}, credential("x")); }).kind(), Kind::device);
   EXPECT_EQ(error_of([&] { volume::unlock({.image = dir.path()}, credential("x")); }).kind(), Kind::device);
-  EXPECT_EQ(error_of([&] { volume::unlock({.image = image, .header = dir / "missing"}, credential("x")); }).kind(), Kind::device);
+  EXPECT_EQ(error_of([&] { volume::unlock({.image = image, .header = dir / "missing"}, credential("x")); }).kind(),
+            Kind::device);
   const base::Error error = error_of([&] { volume::unlock({.image = image}, credential("x")); });
   EXPECT_EQ(error.kind(), Kind::format);
   EXPECT_EQ(error.what(), image + ": not a LUKS volume");
@@ -170,8 +172,9 @@ TEST(OpenPlain, HasNoDefaultsAndNamesThoseOfBothVersions) {
   const std::string image = dir.sparse("disk.img", kMiB);
   const base::Error all = error_of([&] { volume::unlock({.image = image, .type = Type::plain}, credential("xxx")); });
   EXPECT_EQ(all.kind(), Kind::usage);
-  EXPECT_THAT(all.what(), AllOf(HasSubstr("plain: needs --cipher, --key-size, --hash ("), HasSubstr("2.6 aes-cbc-essiv:sha256, 256, ripemd160"),
-                                HasSubstr("aes-xts-plain64, 256, sha256")));
+  EXPECT_THAT(all.what(),
+              AllOf(HasSubstr("plain: needs --cipher, --key-size, --hash ("),
+                    HasSubstr("2.6 aes-cbc-essiv:sha256, 256, ripemd160"), HasSubstr("aes-xts-plain64, 256, sha256")));
   OpenOptions no_hash = plain(image);
   no_hash.hash.reset();
   EXPECT_THAT(error_of([&] { volume::unlock(no_hash, credential("xxx")); }).what(), HasSubstr("needs --hash ("));
@@ -182,7 +185,8 @@ TEST(OpenPlain, HasNoDefaultsAndNamesThoseOfBothVersions) {
 TEST(OpenPlain, PlacesTheVolumeByOffsetSkipAndSize) {
   TempDir dir;
   OpenOptions options = plain(dir.sparse("disk.img", kMiB + 100));
-  EXPECT_EQ(volume::unlock(options, credential("xxx")).segment.bytes, kMiB) << "what is left of a sector belongs to nobody";
+  EXPECT_EQ(volume::unlock(options, credential("xxx")).segment.bytes, kMiB)
+      << "what is left of a sector belongs to nobody";
   options.offset_sectors = 8;
   options.skip_sectors = 5;
   Unlocked unlocked = volume::unlock(options, credential("xxx"));
@@ -214,20 +218,25 @@ TEST(OpenPlain, RefusesWhatDmCryptWouldRefuse) {
     std::function<void(OpenOptions&)> set;
   };
   TempDir dir;
-  const std::string image = dir.sparse("disk.img", kMiB), odd = dir.sparse("odd.img", kMiB + 512), empty = dir.sparse("empty.img", 0);
+  const std::string image = dir.sparse("disk.img", kMiB), odd = dir.sparse("odd.img", kMiB + 512),
+                    empty = dir.sparse("empty.img", 0);
   for (const Case& c : std::initializer_list<Case>{
            {"sectors of 1000 bytes", [](OpenOptions& o) { o.sector_size = 1000; }},
            {"sectors of 8192 bytes", [](OpenOptions& o) { o.sector_size = 8192; }},
            {"sectors of 0 bytes", [](OpenOptions& o) { o.sector_size = 0; }},
            {"--iv-large-sectors needs sectors larger", [](OpenOptions& o) { o.iv_large_sectors = true; }},
-           {"size 12: not a whole number of 4096-byte", [](OpenOptions& o) { o.sector_size = 4096, o.size_sectors = 12; }},
-           {"skip 12: not a whole number of 4096-byte", [](OpenOptions& o) { o.sector_size = 4096, o.skip_sectors = 12; }},
-           {"1049088 bytes of data are not a whole number", [&](OpenOptions& o) { o.image = odd, o.sector_size = 4096; }},
+           {"size 12: not a whole number of 4096-byte",
+            [](OpenOptions& o) { o.sector_size = 4096, o.size_sectors = 12; }},
+           {"skip 12: not a whole number of 4096-byte",
+            [](OpenOptions& o) { o.sector_size = 4096, o.skip_sectors = 12; }},
+           {"1049088 bytes of data are not a whole number",
+            [&](OpenOptions& o) { o.image = odd, o.sector_size = 4096; }},
            {"offset 2048: beyond the end, the image has 1048576", [](OpenOptions& o) { o.offset_sectors = 2048; }},
            {"offset 18446744073709551615: too large", [](OpenOptions& o) { o.offset_sectors = UINT64_MAX; }},
            {"size 18446744073709551608: too large", [](OpenOptions& o) { o.size_sectors = UINT64_MAX - 7; }},
            {"size 2049 from offset 0, the image has 1048576", [](OpenOptions& o) { o.size_sectors = 2049; }},
-           {"size 2048 from offset 8, the image has", [](OpenOptions& o) { o.offset_sectors = 8, o.size_sectors = 2048; }},
+           {"size 2048 from offset 8, the image has",
+            [](OpenOptions& o) { o.offset_sectors = 8, o.size_sectors = 2048; }},
            {"offset 0: beyond the end, the image has 0", [&](OpenOptions& o) { o.image = empty; }},
            {"a key of 100 bits", [](OpenOptions& o) { o.key_size_bits = 100; }},
            {"a key of 0 bits", [](OpenOptions& o) { o.key_size_bits = 0; }},
@@ -247,8 +256,11 @@ TEST(OpenPlain, RefusesWhatDmCryptWouldRefuse) {
 TEST(OpenPlain, RefusesAnEssivHashThatIsNoAesKey) {
   TempDir dir;
   OpenOptions options = plain(dir.sparse("disk.img", kMiB));
-  for (const auto& [hash, why] : std::initializer_list<std::pair<const char*, const char*>>{
-           {"sha1", "gives 20 bytes"}, {"ripemd160", "gives 20 bytes"}, {"sha512", "gives 64 bytes"}, {"no-such-hash", "is not known"}}) {
+  for (const auto& [hash, why] :
+       std::initializer_list<std::pair<const char*, const char*>>{{"sha1", "gives 20 bytes"},
+                                                                  {"ripemd160", "gives 20 bytes"},
+                                                                  {"sha512", "gives 64 bytes"},
+                                                                  {"no-such-hash", "is not known"}}) {
     options.cipher = std::string("aes-cbc-essiv:") + hash;
     const base::Error error = error_of([&] { volume::unlock(options, credential("xxx")); });
     EXPECT_EQ(error.kind(), Kind::unsupported) << hash;
@@ -258,7 +270,8 @@ TEST(OpenPlain, RefusesAnEssivHashThatIsNoAesKey) {
 
 TEST(OpenPlain, HasNoPassphraseToTest) {
   TempDir dir;
-  EXPECT_EQ(error_of([&] { volume::test_passphrase(plain(dir.sparse("disk.img", kMiB)), credential("x")); }).kind(), Kind::usage);
+  EXPECT_EQ(error_of([&] { volume::test_passphrase(plain(dir.sparse("disk.img", kMiB)), credential("x")); }).kind(),
+            Kind::usage);
 }
 
 }  // namespace

@@ -73,7 +73,8 @@ TEST(PlainKey, RefusesKeyFilesAndVolumeKeysThatAreTooShort) {
   EXPECT_EQ(file.kind(), Kind::usage);
   EXPECT_STREQ(file.what(), "plain: a key file of 10 bytes, expected 32");
   for (const std::size_t bytes : {31, 33}) {
-    const base::Error key = error_of([&] { plain_key("sha256", 32, credential(std::string(bytes, 'k'), SecretKind::volume_key)); });
+    const base::Error key =
+        error_of([&] { plain_key("sha256", 32, credential(std::string(bytes, 'k'), SecretKind::volume_key)); });
     EXPECT_EQ(key.kind(), Kind::usage);
     EXPECT_THAT(key.what(), HasSubstr("a volume key of " + std::to_string(bytes) + " bytes, expected 32"));
   }
@@ -91,7 +92,8 @@ TEST(PlainKey, RefusesAnUnknownHashByName) {
 }
 
 TEST(PlainKey, HashesAnEmptyPassphrase) {
-  EXPECT_EQ(hex(plain_key("sha256", 32, credential(""))), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hex(plain_key("sha256", 32, credential(""))),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 }  // namespace
