@@ -7,7 +7,7 @@
 //                         count_up<kBits>(), the next counter: kBits at the end count, big-endian, the others stay
 //   kWide                 how many blocks it takes at a time
 //   crypt<N>(Block* x)    the cipher, or with kInverse the inverse cipher, on x[N]; N is 1 or kWide
-// Everything lies in an anonymous namespace and is inlined, as in x86_rounds.h.
+// Everything lies in an anonymous namespace and is inlined, as in vector_rounds.h.
 #pragma once
 
 #include <string.h>

@@ -21,6 +21,12 @@ enum Feature : std::uint64_t {
   avx512 = 1u << 8,  // F, BW, DQ and VL, enabled by the system
   ace = 1u << 9,     // VIA PadLock: the Advanced Cryptography Engine, there and enabled
   ace2 = 1u << 10,   // its second version, which counts (CTR)
+
+  spe = std::uint64_t{1} << 32,      // PowerPC e500: Signal Processing Engine
+  vcrypto = std::uint64_t{1} << 33,  // POWER8: AES and carry-less multiplication in vector registers
+
+  armaes = std::uint64_t{1} << 40,
+  pmull = std::uint64_t{1} << 41,
 };
 
 /// The names of all features in the spelling of NBDCRYPT_DISABLE_CPU, "aesni, avx, ...".

@@ -1,49 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The classic table AES: SubBytes, ShiftRows and MixColumns of a byte are one word out of a table, a round is sixteen
-// lookups. What kernels and libraries ran before there were instructions for AES, and so the baseline of older
-// measurements. Its addresses depend on key and data, which the cache betrays: it is never chosen unnamed.
-// Source: J. Daemen, V. Rijmen, "AES Proposal: Rijndael", 5.2.1.
+// The classic table AES (round_tables.h). What kernels and libraries ran before there were instructions for AES, and so
+// the baseline of older measurements. Its addresses depend on key and data, which the cache betrays: it is never chosen
+// unnamed.
 #include <string.h>
+
 #include <bit>
 
 #include "aes/block_modes.h"
-#include "aes/gf256.h"
 #include "aes/key_schedule.h"
+#include "aes/round_tables.h"
 
 namespace nbdcrypt::aes {
 
 extern constinit const Backend table;
 
 namespace {
-
-/// Where in a word byte `i` of a column lies.
-constexpr unsigned shift_of(unsigned i) noexcept {
-  return std::endian::native == std::endian::little ? 8 * i : 24 - 8 * i;
-}
-
-/// round[i][x]: what byte x in row i adds to its column. last: the S-box alone, for the round without MixColumns.
-struct Tables {
-  uint32_t round[4][256];
-  Byte last[256];
-};
-
-/// `factors`: the first column of the matrix of MixColumns or InvMixColumns.
-consteval Tables make_tables(const gf256::Map& sbox, const unsigned (&factors)[4]) {
-  Tables tables = {};
-  for (unsigned x = 0; x < 256; x++) {
-    tables.last[x] = sbox.of[x];
-    for (unsigned row = 0; row < 4; row++) {
-      for (unsigned i = 0; i < 4; i++) {
-        tables.round[row][x] |= gf256::multiply(sbox.of[x], factors[(i + 4 - row) % 4]) << shift_of(i);
-      }
-    }
-  }
-  return tables;
-}
-
-alignas(64) constexpr Tables kForward = make_tables(gf256::sbox(), {2, 1, 1, 3});
-alignas(64) constexpr Tables kInverseTables = make_tables(gf256::inverse_of(gf256::sbox()), {14, 9, 13, 11});
 
 /// Four columns. Words are read and written as they lie in memory; the tables follow the byte order of the machine.
 struct Columns {

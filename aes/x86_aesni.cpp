@@ -14,6 +14,7 @@ extern constinit const Backend x86_aesni;
 namespace {
 
 struct Xmm {
+  using One = XmmBlock;
   static constexpr int kLanes = 1, kChains = 8;
 
   __m128i v;
@@ -54,7 +55,7 @@ constinit const Backend x86_aesni{
     .expand_key = expand_key_x86,
     .encrypt = ecb_blocks<Xmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Xmm, Direction::decrypt>,
-    .offload = x86_offload<Xmm>(),
+    .offload = vector_offload<Xmm>(),
     .stack_bytes = 4096,
     .clear_registers = clear_xmm,
 };

@@ -13,6 +13,7 @@ extern constinit const Backend x86_vaes256;
 namespace {
 
 struct Ymm {
+  using One = XmmBlock;
   static constexpr int kLanes = 2, kChains = 8;
 
   __m256i v;
@@ -75,7 +76,7 @@ constinit const Backend x86_vaes256{
     .expand_key = expand_key_x86,
     .encrypt = ecb_blocks<Ymm, Direction::encrypt>,
     .decrypt = ecb_blocks<Ymm, Direction::decrypt>,
-    .offload = x86_offload<Ymm>(),
+    .offload = vector_offload<Ymm>(),
     .stack_bytes = 4096,
     .clear_registers = clear_ymm,
 };

@@ -13,6 +13,7 @@ extern constinit const Backend x86_vaes512;
 namespace {
 
 struct Zmm {
+  using One = XmmBlock;
   static constexpr int kLanes = 4, kChains = 4;  // sixteen chains: more would share cache sets
 
   __m512i v;
@@ -91,7 +92,7 @@ constinit const Backend x86_vaes512{
     .expand_key = expand_key_x86,
     .encrypt = ecb_blocks<Zmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Zmm, Direction::decrypt>,
-    .offload = x86_offload<Zmm>(),
+    .offload = vector_offload<Zmm>(),
     .stack_bytes = 4096,
     .clear_registers = clear_zmm,
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Mounts what is inside an attached volume. Root: the kernel's file systems, on /dev/nbdN or on a loop device over the
-// FUSE file. Everybody else: file systems in user space (fuse2fs, ntfs-3g, exfat-fuse), which read the FUSE file
-// themselves.
+// FUSE file. Everybody else: ext2, ext3 and ext4 by fuse2fs, which reads the FUSE file itself.
 #pragma once
 
 #include <optional>

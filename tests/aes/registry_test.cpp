@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -40,6 +41,12 @@ TEST(Registry, ListsWhatRunsHereInTheOrderOfTheBuild) {
   }
   EXPECT_THAT(aes::all(), testing::ElementsAreArray(able));
   EXPECT_EQ(*std::ranges::find(able, false, &aes::Backend::by_name_only), &aes::best());
+}
+
+TEST(Registry, TheBestIsTheOneThatThisProcessorShouldChoose) {
+  const char* const name = std::getenv("NBDCRYPT_TEST_BEST");  // of processors.cmake
+  if (!name) GTEST_SKIP() << "NBDCRYPT_TEST_BEST is not set";
+  EXPECT_STREQ(name, aes::best().name);
 }
 
 TEST(Registry, NothingThatIsMaskedIsListed) {

@@ -88,10 +88,6 @@ const Args kTwoThreads{"-t", "2"};
 
 class PluginMemory : public testing::Test {
  protected:
-  void SetUp() override {
-    NBDCRYPT_REQUIRE(std::string(NBDCRYPT_SANITIZER_PRELOAD).empty(), "a build without sanitizers");
-  }
-
   /// Of XTS with 256 bits: the first two round keys of the data and of the tweak. Those that are derived from them are
   /// looked for where SectorCipher is tested.
   void expect_in_secret_memory_only(const Daemon& server) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/server.h"
 
+#include <gtest/gtest.h>
+
 #include <stdexcept>
 
 namespace nbdcrypt::test {
@@ -42,7 +44,11 @@ void Client::flush() { done(nbd_flush(nbd_, 0)); }
 Environment sanitizer_environment() {
   const std::string preload = NBDCRYPT_SANITIZER_PRELOAD;
   if (preload.empty()) return {};
-  return {{"LD_PRELOAD", preload}, {"ASAN_OPTIONS", "detect_leaks=0"}};
+  // nbdkit itself frees little when it ends. An exit code that no program uses otherwise.
+  return {{"LD_PRELOAD", preload},
+          {"ASAN_OPTIONS", "detect_leaks=0:exitcode=99"},
+          {"UBSAN_OPTIONS", "exitcode=99"},
+          {"TSAN_OPTIONS", "halt_on_error=1:exitcode=99"}};
 }
 
 namespace {
@@ -67,6 +73,13 @@ Server::Server(const Args& plugin_args, const Args& nbdkit_args, const std::stri
     : child_(nbdkit(dir_ / "sock", plugin, plugin_args, nbdkit_args), dir_ / "stderr",
              with(sanitizer_environment(), environment)) {
   wait_for_listener(socket(), child_, dir_ / "stderr");
+}
+
+Server::~Server() {
+  if (!child_.alive() || sanitizer_environment().empty()) return;
+  child_.stop();  // a report may come at the very end
+  const std::string said = errors();
+  EXPECT_TRUE(said.find("Sanitizer") == std::string::npos && said.find("runtime error") == std::string::npos) << said;
 }
 
 Result nbdkit_once(const Args& plugin_args, const Args& nbdkit_args) {

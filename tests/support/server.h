@@ -44,6 +44,7 @@ class Server {
   /// listens; throws with what it printed when it ends before. Sanitizer runtimes are preloaded in sanitizer builds.
   explicit Server(const Args& plugin_args, const Args& nbdkit_args = {}, const std::string& plugin = NBDCRYPT_PLUGIN,
                   const Environment& environment = {});
+  ~Server();
   std::string uri() const { return "nbd+unix:///?socket=" + socket(); }
   std::string socket() const { return dir_ / "sock"; }
   Client connect() const { return Client(uri()); }

@@ -6,13 +6,17 @@
 # device-mapper. Usage: boot.sh WORK_FOLDER GUEST_SCRIPT [ARGUMENT...]; needs qemu-system-x86 busybox-static kmod cpio.
 # The console goes to standard output; the exit code is the script's. The kernel package is downloaded once, by its exact name.
 set -euo pipefail
+export PATH=$PATH:/usr/sbin:/sbin
+for tool in qemu-system-x86_64 busybox modprobe cpio mkfs.xfs nbd-client; do
+  command -v "$tool" >/dev/null || { echo "vm: $tool is missing"; exit 1; }
+done
 work=$(realpath "$1") script=$(realpath "$2")
 shift 2
 cd "$work"
 
 if [ ! -d root/boot ]; then
   package=$(apt-cache depends linux-image-amd64 | awk '/Depends:/{print $2; exit}')
-  apt-get download -qq "$package"
+  apt-get download -qq -o APT::Sandbox::User=root "$package"
   rm -rf root.part && dpkg-deb -x "$package"_*.deb root.part && rm "$package"_*.deb
   depmod -b "$PWD/root.part" "$(ls root.part/lib/modules)"
   mv root.part root
@@ -60,5 +64,5 @@ chmod +x initrd/init
 timeout "${VM_SECONDS:-900}" qemu-system-x86_64 -accel tcg,thread=multi -smp 2 -cpu max -m 3072 -nic none \
   -kernel "root/boot/vmlinuz-$kernel" -initrd initrd.gz -nographic -no-reboot \
   -fsdev local,id=f,path=/,security_model=none,readonly=on,multidevs=remap -device virtio-9p-pci,fsdev=f,mount_tag=host \
-  -append 'console=ttyS0 panic=-1 quiet loglevel=3' </dev/null | tr -d '\r' | tee console.log
+  -append 'console=ttyS0 panic=-1 quiet loglevel=3' </dev/null | stdbuf -oL tr -d '\r' | tee console.log
 exit "$(awk '/^GUEST-EXIT /{code=$2} END{print code == "" ? 99 : code}' console.log)"

@@ -19,7 +19,10 @@ dm_options=() our_options=() at_bytes=0
 
 open_dm() { cryptsetup open "${dm_options[@]}" image.img cell >dm.log 2>&1; }
 ours() { # COMMAND with $uri: the megabyte at at_bytes of the volume, served by us
-  nbdkit -U - --filter=offset "$plugin" image.img "${our_options[@]}" offset="$at_bytes" range=1M --run "$1"
+  # The filter named offset would take our option of that name, so it is used only where that one is not.
+  local filter=(--filter=truncate truncate=1M)
+  [ "$at_bytes" = 0 ] || filter=(--filter=offset offset="$at_bytes" range=1M)
+  nbdkit -U - "${filter[0]}" "$plugin" image.img "${our_options[@]}" "${filter[@]:1}" --run "$1"
 }
 
 both_ways() {

@@ -5,7 +5,8 @@
 // one stream of blocks, walked in groups of kInFlight vectors across the borders of units. A unit's slot in `iv` always
 // holds the mask of the next block, so it is right at every unit's end. Groups inside one unit take the fast path of
 // their mode; groups that span units, counters about to wrap and the end of the batch take one path that collects masks
-// block by block. Beyond x86_rounds.h, V has
+// block by block. Beyond vector_rounds.h, V has
+//   V::One                                a vector of one block: load(p), store(p), times_x() (IEEE 1619-2018, 5.2)
 //   V::gather(p)                          kLanes blocks from p that were just stored one by one
 //   V::after(a, b)                        the last lane of a, then all lanes of b but the last
 //   store_last(p)                         the last lane
@@ -15,26 +16,13 @@
 //   V::counters(low, high, Index<i>)      lane j: the big-endian counter (high, low + i * kLanes + j), no carry
 #pragma once
 
-#include <immintrin.h>
+#include <bit>
 
 #include "aes/cursor.h"
-#include "aes/x86_rounds.h"
+#include "aes/vector_rounds.h"
 
 namespace nbdcrypt::aes {
 namespace {
-
-[[gnu::always_inline]] inline __m128i load_block(const Byte* p) noexcept {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-}
-[[gnu::always_inline]] inline void store_block(Byte* p, __m128i x) noexcept {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), x);
-}
-
-/// x times x in GF(2^128) of IEEE 1619-2018, 5.2: the bits carried out of each half come back as 0x87 and as 1.
-[[gnu::always_inline]] inline __m128i times_x(__m128i a) noexcept {
-  const __m128i carries = _mm_srai_epi32(_mm_shuffle_epi32(a, 0x13), 31);
-  return _mm_xor_si128(_mm_add_epi64(a, a), _mm_and_si128(carries, _mm_set_epi32(0, 1, 0, 0x87)));
-}
 
 template <class V, Direction kDirection>
 struct Xts {
@@ -48,12 +36,13 @@ struct Xts {
 
   /// Masks of the next bytes / 16 blocks, all in one unit.
   static void collect(const Cursor& at, Byte* masks, size_t bytes) noexcept {
-    __m128i tweak = load_block(at.iv);
+    using One = typename V::One;
+    One tweak = One::load(at.iv);
     for (size_t i = 0; i < bytes; i += kBlockBytes) {
-      store_block(masks + i, tweak);
-      tweak = times_x(tweak);
+      tweak.store(masks + i);
+      tweak = tweak.times_x();
     }
-    store_block(at.iv, tweak);
+    tweak.store(at.iv);
   }
 
   /// While one group is encrypted, the tweaks of the next one are computed between its rounds, in the same unit or from
@@ -107,13 +96,16 @@ struct Ctr {
     repeat<kInFlight>([&](auto i) { x[i] = x[i] ^ masks[i]; });
   }
 
+  static uint64_t big_endian(uint64_t x) noexcept {
+    return std::endian::native == std::endian::big ? x : __builtin_bswap64(x);
+  }
   static uint64_t load_half(const Byte* p) noexcept {
     uint64_t half;
     memcpy(&half, p, sizeof half);
-    return __builtin_bswap64(half);
+    return big_endian(half);
   }
   static void store_half(Byte* p, uint64_t half) noexcept {
-    half = __builtin_bswap64(half);
+    half = big_endian(half);
     memcpy(p, &half, sizeof half);
   }
 

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rounds of AES on vectors, and ECB. Kernels of all x86 backends are written once over a vector type `V` that holds
-// kLanes blocks: one in an xmm register, two in a ymm, four in a zmm. Eight vectors are in flight, as many as a latency
-// of four cycles and two instructions a cycle need. V is a struct with
+// The rounds of AES on vectors, and ECB. Kernels of all backends with AES instructions are written once over a vector
+// type `V` that holds kLanes blocks: two in a ymm register, four in a zmm, one elsewhere. Eight vectors are in flight,
+// as many as a latency of four cycles and two instructions a cycle need. V is a struct with
 //   V::load(p), store(p)              kLanes consecutive blocks, any alignment
 //   V::broadcast(p), store_first(p)   one block: into all lanes; out of lane 0
 //   a ^ b, x.enc(k), x.enc_last(k), x.dec(k), x.dec_last(k)
-// and with what x86_streams.h and x86_chains.h ask for. All of it lies in an anonymous namespace and is inlined: a
-// backend compiled for a newer processor must leave no function behind that the linker could give to others.
+// and with what vector_streams.h and vector_chains.h ask for. enc() is a round as FIPS 197 has it, the key at its end,
+// and dec() one of the equivalent inverse cipher. Other instructions say so by a member of that name:
+//   V::kKeyFirst         (Arm) a round begins with the key of the round before; x.enc_final(k), x.dec_final(k) are a
+//                        round without MixColumns, enc_last() and dec_last() only add the last key
+//   V::kStraightInverse  (POWER) dec() is a round of the straight inverse cipher, with encryption keys
+// All of it lies in an anonymous namespace and is inlined: a backend compiled for a newer processor must leave no
+// function behind that the linker could give to others.
 #pragma once
 
 #include <string.h>
@@ -47,31 +52,55 @@ template <Direction kDirection, class V>
   if constexpr (kDirection == Direction::decrypt) return x.dec_last(key);
 }
 
+template <Direction kDirection, class V>
+[[gnu::always_inline]] inline V final_round(V x, V key) noexcept {
+  if constexpr (kDirection == Direction::encrypt) return x.enc_final(key);
+  if constexpr (kDirection == Direction::decrypt) return x.dec_final(key);
+}
+
+template <class V>
+inline constexpr bool kKeyFirst = requires {
+  V::kKeyFirst;
+};
+template <class V>
+inline constexpr bool kStraightInverse = requires {
+  V::kStraightInverse;
+};
+
 /// The round keys for a direction, in order of use.
 template <Direction kDirection>
 struct RoundKeys {
-  const Byte* bytes;
+  const Key& key;
   uint32_t rounds;
 
-  [[gnu::always_inline]] explicit RoundKeys(const Key& key) noexcept
-      : bytes(kDirection == Direction::encrypt ? key.enc : key.dec), rounds(key.rounds) {}
+  [[gnu::always_inline]] explicit RoundKeys(const Key& of) noexcept : key(of), rounds(of.rounds) {}
 
   template <class V>
+  [[gnu::always_inline]] V at(uint32_t r) const noexcept {
+    if constexpr (kDirection == Direction::encrypt) return V::broadcast(key.enc + kBlockBytes * r);
+    if constexpr (kDirection == Direction::decrypt) {
+      return V::broadcast(kStraightInverse<V> ? key.enc + kBlockBytes * (rounds - r) : key.dec + kBlockBytes * r);
+    }
+  }
+
+  /// What is added to a block before middle().
+  template <class V>
   [[gnu::always_inline]] V first() const noexcept {
-    return V::broadcast(bytes);
+    if constexpr (kKeyFirst<V>) return V::zero();
+    if constexpr (!kKeyFirst<V>) return at<V>(0);
   }
   template <class V>
   [[gnu::always_inline]] V last() const noexcept {
-    return V::broadcast(bytes + kBlockBytes * rounds);
+    return at<V>(rounds);
   }
 
-  /// All rounds but the last, on x[N] to which the first round key was added. between(Index<i>) is called behind round
-  /// i + 1 for i < 9: a place for work that does not depend on x.
+  /// All rounds but the last, on x[N] to which first() was added. between(Index<i>) is called behind round i + 1 for
+  /// i < 9: a place for work that does not depend on x.
   template <int N, class V, class Between>
   [[gnu::always_inline]] void middle(V* x, const Between& between) const noexcept {
     const auto one = [&](uint32_t r) {
-      const V key = V::broadcast(bytes + kBlockBytes * r);
-      repeat<N>([&](auto i) { x[i] = round<kDirection>(x[i], key); });
+      const V k = at<V>(kKeyFirst<V> ? r - 1 : r);
+      repeat<N>([&](auto i) { x[i] = round<kDirection>(x[i], k); });
     };
     repeat<9>([&](auto i) {
       one(i + 1u);
@@ -79,6 +108,10 @@ struct RoundKeys {
     });
     if (rounds > 10) one(10), one(11);
     if (rounds > 12) one(12), one(13);
+    if constexpr (kKeyFirst<V>) {
+      const V k = at<V>(rounds - 1);
+      repeat<N>([&](auto i) { x[i] = final_round<kDirection>(x[i], k); });
+    }
   }
 
   /// x[N], encrypted or decrypted.

@@ -4,12 +4,12 @@
 // most of the time, so a batch runs as many units side by side as fill it, V::kChains vectors of V::kLanes units. Each
 // is read and written a cache line at a time, as the lines of sectors of 4096 bytes fall into the same cache set and
 // would not last from one block to the next; a transposition turns lines of units into vectors of blocks. Beyond
-// x86_rounds.h, V has
+// vector_rounds.h, V has
 //   V::kChains           vectors side by side
 //   V::transpose(x)      x[kLanes]: lane j of x[i] and lane i of x[j] change places
 #pragma once
 
-#include "aes/x86_rounds.h"
+#include "aes/vector_rounds.h"
 
 namespace nbdcrypt::aes {
 namespace {
