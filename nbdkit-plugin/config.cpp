@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "modes/backend_choice.h"
 #include "nbdkit-plugin/nbdkit.h"
+#include "nbdkit-plugin/guard.h"
 #include "nbdkit-plugin/value.h"
 
 namespace nbdcrypt::plugin {
