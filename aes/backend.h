@@ -50,7 +50,8 @@ struct Limits {
   size_t align = 1;             // of in and out
   size_t iv_align = 1;          // of iv
   size_t overread = 0;          // bytes behind the input that the kernel may read
-  size_t max_bytes = SIZE_MAX;  // count * unit of one call
+  size_t fetch = 0;             // but none where a unit (in ECB: a batch) is a multiple of this; 0: always
+  size_t max_bytes = SIZE_MAX;  // count * unit of one call; with `fetch`, a multiple of it
 };
 
 /// A null slot is not offloaded: modes/ chains over encrypt and decrypt.
@@ -66,13 +67,13 @@ struct Backend {
   /// ECB over any number of blocks, any alignment, in == out allowed; never null.
   Blocks encrypt = nullptr, decrypt = nullptr;
   Offload offload = {};
-  Ghash ghash = nullptr;  // null: the generic one
-  Limits limits = {};     // binds the offload kernels only
+  Ghash ghash = nullptr;      // null: the generic one
+  Limits limits = {};         // binds the offload kernels only
+  bool by_name_only = false;  // best() passes it over: its addresses depend on key and data
   /// How deep its functions go into the stack, where compilers spill round keys. The callers wipe so much after them.
   size_t stack_bytes = 16384;
   /// Zeroes the vector registers, where its functions leave round keys. Null: they leave none.
   void (*clear_registers)() noexcept = nullptr;
-  bool by_name_only = false;  // best() passes it over: its addresses depend on key and data
 };
 
 }  // namespace nbdcrypt::aes

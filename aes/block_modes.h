@@ -3,7 +3,8 @@
 // All kernels of a backend whose cipher is a class of its own: for ciphers that cost so much a block that what happens
 // between blocks is small beside it, so one plain walk serves all shapes of batches. Cipher<kInverse> is built from a
 // Key once a call and has
-//   Block                 16 bytes in registers: load(p), store(p), a ^ b, times_x() (IEEE 1619-2018, 5.2)
+//   Block                 16 bytes in registers: load(p), store(p), a ^ b, times_x() (IEEE 1619-2018, 5.2), and
+//                         count_up<kBits>(), the next counter: kBits at the end count, big-endian, the others stay
 //   kWide                 how many blocks it takes at a time
 //   crypt<N>(Block* x)    the cipher, or with kInverse the inverse cipher, on x[N]; N is 1 or kWide
 // Everything lies in an anonymous namespace and is inlined, as in vector_rounds.h.
@@ -16,33 +17,6 @@
 
 namespace nbdcrypt::aes {
 namespace {
-
-/// The next counter. `kCounterBits`: how many bits count, at the end of the block; the others stay.
-template <int kCounterBits, class Block>
-[[gnu::always_inline]] inline Block count_up(Block block) noexcept {
-  Byte counter[kBlockBytes];
-  block.store(counter);
-  const auto big_endian = [](auto word) {
-    if constexpr (std::endian::native == std::endian::big) return word;
-    if constexpr (sizeof word == 4) return __builtin_bswap32(word);
-    if constexpr (sizeof word == 8) return __builtin_bswap64(word);
-  };
-  if constexpr (kCounterBits == 32) {
-    uint32_t low;
-    memcpy(&low, counter + 12, sizeof low);
-    low = big_endian(big_endian(low) + 1);
-    memcpy(counter + 12, &low, sizeof low);
-  }
-  if constexpr (kCounterBits == 128) {
-    uint64_t half[2];
-    memcpy(half, counter, sizeof half);
-    const uint64_t low = big_endian(half[1]) + 1;
-    half[1] = big_endian(low);
-    half[0] = big_endian(big_endian(half[0]) + (low == 0));
-    memcpy(counter, half, sizeof half);
-  }
-  return Block::load(counter);
-}
 
 // The modes whose blocks do not wait for each other. The slot of a unit in `iv` always holds the mask of the next
 // block.
@@ -98,7 +72,7 @@ struct CfbDecryptMode : KeystreamMode<C> {
 template <template <bool> class C, int kCounterBits>
 struct CtrMode : KeystreamMode<C> {
   using Block = typename KeystreamMode<C>::Block;
-  static Block next(Block counter, Block) noexcept { return count_up<kCounterBits>(counter); }
+  static Block next(Block counter, Block) noexcept { return counter.template count_up<kCounterBits>(); }
 };
 
 /// N blocks, whatever units they belong to.

@@ -17,11 +17,11 @@ struct Entry {
 constexpr Entry kTable[] = {
     {"ssse3", ssse3, 0},      {"sse41", sse41, ssse3}, {"aesni", aesni, 0},         {"pclmul", pclmul, 0},
     {"avx", avx, sse41},      {"avx2", avx2, avx},     {"vaes", vaes, aesni | avx}, {"vpclmul", vpclmul, pclmul | avx},
-    {"avx512", avx512, avx2}, {"spe", spe, 0},         {"vcrypto", vcrypto, 0},     {"armaes", armaes, 0},
-    {"pmull", pmull, 0},
+    {"avx512", avx512, avx2}, {"ace", ace, 0},         {"ace2", ace2, ace},         {"spe", spe, 0},
+    {"vcrypto", vcrypto, 0},  {"armaes", armaes, 0},   {"pmull", pmull, 0},
 };
 constexpr std::string_view kNames =
-    "ssse3, sse41, aesni, pclmul, avx, avx2, vaes, vpclmul, avx512, spe, vcrypto, armaes, pmull";
+    "ssse3, sse41, aesni, pclmul, avx, avx2, vaes, vpclmul, avx512, ace, ace2, spe, vcrypto, armaes, pmull";
 
 constexpr bool names_match_table() {
   std::string_view rest = kNames;

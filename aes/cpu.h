@@ -19,6 +19,8 @@ enum Feature : std::uint64_t {
   vaes = 1u << 6,
   vpclmul = 1u << 7,
   avx512 = 1u << 8,  // F, BW, DQ and VL, enabled by the system
+  ace = 1u << 9,     // VIA PadLock: the Advanced Cryptography Engine, there and enabled
+  ace2 = 1u << 10,   // its second version, which counts (CTR)
 
   spe = std::uint64_t{1} << 32,      // PowerPC e500: Signal Processing Engine
   vcrypto = std::uint64_t{1} << 33,  // POWER8: AES and carry-less multiplication in vector registers

@@ -3,6 +3,8 @@
 // The classic table AES (round_tables.h). What kernels and libraries ran before there were instructions for AES, and so
 // the baseline of older measurements. Its addresses depend on key and data, which the cache betrays: it is never chosen
 // unnamed.
+#include <string.h>
+
 #include "aes/block_modes.h"
 #include "aes/key_schedule.h"
 #include "aes/round_tables.h"
@@ -43,6 +45,21 @@ struct Columns {
     Columns product;
     memcpy(&product, half, sizeof product);
     return product;
+  }
+
+  template <int kBits>
+  Columns count_up() const noexcept {
+    const auto big_endian = [](uint32_t x) {
+      return std::endian::native == std::endian::big ? x : __builtin_bswap32(x);
+    };
+    Columns next = *this;
+    uint32_t carry = 1;
+    for (int i = 3; i > 3 - kBits / 32; i--) {
+      const uint32_t sum = big_endian(word[i]) + carry;
+      next.word[i] = big_endian(sum);
+      carry = carry & (sum == 0);
+    }
+    return next;
   }
 };
 

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include "aes/cpu.h"
+#include "aes/x86_clear.h"
 #include "aes/x86_kernels.h"
 
 namespace nbdcrypt::aes {
@@ -45,12 +46,6 @@ struct Xmm {
     return {_mm_shuffle_epi8(_mm_add_epi64(first, _mm_set_epi64x(0, i)), reverse)};
   }
 };
-
-void clear_xmm() noexcept {
-  asm volatile(".irp i, 0, 1, 2, 3, 4, 5, 6, 7\n pxor %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
-  if constexpr (sizeof(void*) == 8)
-    asm volatile(".irp i, 8, 9, 10, 11, 12, 13, 14, 15\n pxor %%xmm\\i, %%xmm\\i\n .endr" ::: "memory");
-}
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# add_aes_backend(NAME symbol ARCH regex [FLAGS flag...] SOURCES file...)
+# add_aes_backend(NAME symbol ARCH regex [FLAGS flag...] [SOURCES file...])
 #   Adds a backend whose object is `nbdcrypt::aes::symbol` where the target processor matches `regex`. Its sources alone are
 #   compiled with FLAGS, and always without exceptions and RTTI, so that no weak symbol built for a newer processor can be
 #   picked by the linker for everybody. The order of the calls is the order of preference.

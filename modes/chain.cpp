@@ -101,7 +101,8 @@ bool is_aligned(const aes::Run& piece, const aes::Limits& limits) noexcept {
 
 bool can_honour(const aes::Limits& limits) noexcept {
   return std::has_single_bit(limits.align) && limits.align <= kMaxAlign && std::has_single_bit(limits.iv_align) &&
-         limits.iv_align <= kMaxAlign && limits.overread <= kMaxOverread && limits.max_bytes >= kBlockBytes;
+         limits.iv_align <= kMaxAlign && limits.overread <= kMaxOverread && limits.max_bytes >= kBlockBytes &&
+         (limits.fetch == 0 || (std::has_single_bit(limits.fetch) && limits.max_bytes % limits.fetch == 0));
 }
 
 void forget_keys(const aes::Backend& backend) noexcept {
@@ -138,9 +139,18 @@ void Chain::run_whole(const aes::Key& key, const aes::Run& batch, std::size_t re
 
 void Chain::run_within_limits(const aes::Key& key, const aes::Run& batch, std::size_t readable_behind) const noexcept {
   const aes::Limits& limits = backend_->limits;
-  // The last units, behind which the kernel would read what is not the caller's.
-  const std::size_t missing = limits.overread - std::min(limits.overread, readable_behind);
-  const std::size_t tail = std::min((missing + batch.unit - 1) / batch.unit, batch.count);
+  const auto is_whole = [&](std::size_t bytes) { return limits.fetch > 0 && bytes % limits.fetch == 0; };
+  // ECB knows no units: those of a block, such as tweaks, are as good as one that is not read over.
+  if (op_ <= aes::ecb_dec && batch.count > 1 && is_whole(batch.unit * batch.count)) {
+    aes::Run one = batch;
+    one.unit *= one.count, one.count = 1;
+    return run_within_limits(key, one, readable_behind);
+  }
+  const std::size_t overread = is_whole(batch.unit) ? 0 : limits.overread;
+  const std::size_t missing = overread - std::min(overread, readable_behind);
+  // The last units, behind which the kernel would read what is not the caller's; all units where one bounce takes them.
+  std::size_t tail = std::min((missing + batch.unit - 1) / batch.unit, batch.count);
+  if (tail > 0 && batch.unit * batch.count <= kBounceBytes) tail = batch.count;
   for_each_piece(slice(batch, 0, batch.count - tail), limits.max_bytes, [&](const aes::Run& piece) {
     is_aligned(piece, limits) ? call_kernel(key, piece) : bounce(key, piece);
   });

@@ -36,8 +36,8 @@ struct Calls {
 /// The counters of a backend in aes::built(). All other backends (tests make their own) share one set.
 Calls& calls_of(const aes::Backend& backend) noexcept;
 
-/// True when Chain can keep the limits: align and iv_align are powers of two up to 64, overread is at most 1024 and
-/// max_bytes at least a block. A kernel that asks for more is not used.
+/// True when Chain can keep the limits: align and iv_align are powers of two up to 64, overread is at most 1024,
+/// max_bytes at least a block; fetch is a power of two that divides max_bytes. A kernel that asks for more is not used.
 bool can_honour(const aes::Limits& limits) noexcept;
 
 /// Wipes what the functions of a backend left of the keys in vector registers and on the stack below the caller's

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+
 #include "base/error.h"
 #include "tests/modes/samples.h"
 #include "tests/support/guarded_buffer.h"
@@ -226,6 +228,34 @@ TEST_P(EveryBackend, CountsWhatEachLevelHandsOver) {
     EXPECT_EQ(calls_made(backend, op, Offload::buffer), has_kernel ? (Added{4, 0}) : (Added{0, serial ? 40u : 4u}));
     EXPECT_EQ(calls_made(backend, op, Offload::batch), has_kernel ? (Added{1, 0}) : (Added{0, serial ? 10u : 1u}));
   }
+}
+
+TEST_P(EveryBackend, TakesEveryMisalignment) {
+  const aes::Backend& backend = *GetParam();
+  std::uint64_t bytes_tested = 0;
+  for (const aes::Op op : test::all_ops()) {
+    for (const std::size_t unit : {16u, 32u, 48u, 64u, 112u, 128u, 496u, 512u, 1024u, 2048u, 4080u, 4096u}) {
+      for (const std::size_t count : {1u, 3u, 16u, 33u}) {
+        const Bytes key = test::some_bytes(16 + 8 * (count % 3), unit), data = test::some_bytes(unit * count, count);
+        const Bytes ivs = test::some_bytes(16 * count, unit + 1);
+        Bytes right = data, right_iv = ivs;
+        Chain(*aes::by_name("generic"), op, Offload::batch)
+            .run(test::key_of(*aes::by_name("generic"), key),
+                 {.in = right.data(), .out = right.data(), .iv = right_iv.data(), .unit = unit, .count = count});
+        const Chain chain(backend, op, Offload::batch);
+        const aes::Key own_key = test::key_of(backend, key);
+        for (std::size_t offset = 1; offset < 16; ++offset) {
+          test::OffsetBuffer in(unit * count, offset), iv(16 * count, 15 - offset);
+          in.assign(data), iv.assign(ivs);
+          chain.run(own_key, {.in = in.data(), .out = in.data(), .iv = iv.data(), .unit = unit, .count = count});
+          ASSERT_TRUE(in.bytes() == right) << name_of(op) << " " << count << " units of " << unit << " at " << offset;
+          ASSERT_TRUE(op <= aes::ecb_dec || iv.bytes() == right_iv) << name_of(op) << " " << count << " " << unit;
+          bytes_tested += unit * count;
+        }
+      }
+    }
+  }
+  std::printf("%s: %llu bytes tested\n", backend.name, static_cast<unsigned long long>(bytes_tested));
 }
 
 INSTANTIATE_TEST_SUITE_P(, EveryBackend, testing::ValuesIn(test::backends()), test::backend_name);

@@ -44,7 +44,9 @@ void read_all(const aes::Byte* from, std::size_t bytes) {
 template <std::size_t kOp>
 void kernel(const aes::Key& key, const aes::Run& run) noexcept {
   check(run);
-  read_all(run.in, run.unit * run.count + limits.overread);
+  const std::size_t bytes = run.unit * run.count, chain_bytes = kOp <= aes::ecb_dec ? bytes : run.unit;
+  const bool is_whole = limits.fetch > 0 && chain_bytes % limits.fetch == 0;
+  read_all(run.in, bytes + (is_whole ? 0 : limits.overread));
   kForms[kOp]->batched(*aes::by_name("generic"), key, run);
 }
 

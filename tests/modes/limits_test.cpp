@@ -23,7 +23,8 @@ struct Case {
 
 const Case kCases[] = {
     {"None", {}},
-    {"Padlock", {.align = 16, .iv_align = 16, .overread = 128}},
+    {"Padlock", {.align = 16, .iv_align = 16, .overread = 112, .fetch = 128, .max_bytes = 256 * 1024}},
+    {"Fetch", {.overread = 48, .fetch = 64, .max_bytes = 640}},
     {"Align64", {.align = 64, .iv_align = 64}},
     {"IvAlign16", {.iv_align = 16}},
     {"Overread1", {.overread = 1}},
@@ -149,6 +150,12 @@ TEST(KernelCalls, BufferLevelMakesOneForEachUnit) {
   EXPECT_EQ(calls_for({}, Offload::buffer, 512, 64), (Seen{64, 64, 512}));
 }
 
+TEST(KernelCalls, UnitsOfWholeFetchesAreNotBounced) {
+  constexpr aes::Limits kPadlock{.overread = 112, .fetch = 128, .max_bytes = 256 * 1024};
+  EXPECT_EQ(calls_for(kPadlock, Offload::batch, 512, 64), (Seen{1, 1, 64 * 512}));
+  EXPECT_EQ(calls_for(kPadlock, Offload::batch, 496, 64), (Seen{2, 1, 63 * 496})) << "the last one is";
+}
+
 TEST(KernelCalls, MaxBytesSplitsByUnitsFirst) {
   EXPECT_EQ(calls_for({.max_bytes = 2000}, Offload::batch, 512, 7), (Seen{3, 3, 3 * 512}));
 }
@@ -185,6 +192,9 @@ TEST(CanHonour, HasBounds) {
   EXPECT_FALSE(can_honour({.iv_align = 128}));
   EXPECT_FALSE(can_honour({.overread = 1025}));
   EXPECT_FALSE(can_honour({.max_bytes = 15}));
+  EXPECT_TRUE(can_honour({.fetch = 64, .max_bytes = 640}));
+  EXPECT_FALSE(can_honour({.fetch = 64, .max_bytes = 650}));
+  EXPECT_FALSE(can_honour({.fetch = 48, .max_bytes = 96}));
 }
 
 TEST(CanHonour, HoldsForEveryBackendOfThisBuild) {
