@@ -5,8 +5,6 @@
 // unnamed.
 #include <string.h>
 
-#include <bit>
-
 #include "aes/block_modes.h"
 #include "aes/key_schedule.h"
 #include "aes/round_tables.h"
