@@ -34,7 +34,7 @@ class ArmStep : RiscStep {
     const std::string& name = at_.mnemonic;
     const auto starts = [&](const char* prefix) { return name.starts_with(prefix); };
     if (name == "ret" || name == "nop" || starts("bti") || starts("paci") || starts("auti") || name == ".inst") return;
-    if (name == "bl") return call(kKept);
+    if (name == "bl" || (name == "b" && !at_.symbol.empty())) return call(kKept);  // at the end, too
     if (name == "br" || name == "blr") return branch_on(read(0));
     if (name == "b") return;
     if (starts("b.")) return branch_on(of(kFlags));

@@ -30,8 +30,8 @@ class PowerStep : RiscStep {
   void run() {
     const std::string& name = at_.mnemonic;
     const auto starts = [&](const char* prefix) { return name.starts_with(prefix); };
+    if (name == "bl" || (name == "b" && !at_.symbol.empty())) return call(kept());  // at the end, too
     if (name == "nop" || name == "blr" || name == "b" || name[0] == '.' || starts("mtlr") || starts("bd")) return;
-    if (name == "bl") return call(kept());
     if (name == "bctr" || name == "bctrl") return;
     if (starts("mtctr")) return report_if(read(0).is_secret(), "a jump or a count depends on a secret");
     if (starts("mflr") || starts("mfctr")) return set(first(), kOpen);

@@ -113,7 +113,7 @@ class Step {
       if (operand.type == Operand::memory && name != "lea" && !starts(name, {"nop"})) check_address(operand.place);
     }
     if (starts(name, {"nop", "endbr", "vzero", "ret", "hlt", "ud2", "cld"}) || name == "cs") return;
-    if (name == "call") return call();
+    if (name == "call" || (name == "jmp" && !at_.symbol.empty())) return call();  // at the end, too
     if (name[0] == 'j') return branch();
     if (starts(name, {"rep "})) return repeat();
     if (is_one_of(name, {"push", "pop", "leave"})) return stack_operation();
