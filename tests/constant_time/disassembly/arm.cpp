@@ -28,7 +28,7 @@ int width_of(const std::string& name) {
 class ArmStep : RiscStep {
  public:
   ArmStep(const Instruction& instruction, State& state, bool counter_mode, std::vector<Report>& reports)
-      : RiscStep(instruction, state, counter_mode, reports, 0), operands_(instruction.operands) {}
+      : RiscStep(instruction, state, counter_mode, reports, 0, register_of) {}
 
   void run() {
     const std::string& name = at_.mnemonic;
@@ -63,15 +63,6 @@ class ArmStep : RiscStep {
  private:
   /// x18 to x30, the stack pointer, and the lower halves of v8 to v15.
   static inline const std::set<int> kKept = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-
-  Value read(std::size_t i) const { return i < operands_.size() ? of(register_of(operands_[i])) : kOpen; }
-
-  Value all(std::size_t from) const {
-    for (std::size_t i = from; i < operands_.size(); ++i) {
-      if (read(i).is_secret()) return kSecret;
-    }
-    return kOpen;
-  }
 
   bool adds_to_first() const {
     static const std::set<std::string> kNames = {"aese", "aesd", "movk", "bfi", "bfxil", "bsl", "bit",
@@ -115,8 +106,6 @@ class ArmStep : RiscStep {
     }
     if (memory + 1 < operands_.size()) set(base, moved(of(base), kOpen, immediate(operands_[memory + 1])));
   }
-
-  const std::vector<std::string>& operands_;
 };
 
 }  // namespace

@@ -25,7 +25,7 @@ int register_of(const std::string& name) {
 class PowerStep : RiscStep {
  public:
   PowerStep(const Instruction& instruction, State& state, bool counter_mode, std::vector<Report>& reports)
-      : RiscStep(instruction, state, counter_mode, reports, 3), operands_(instruction.operands) {}
+      : RiscStep(instruction, state, counter_mode, reports, 3, register_of) {}
 
   void run() {
     const std::string& name = at_.mnemonic;
@@ -62,15 +62,6 @@ class PowerStep : RiscStep {
   }
 
   int first() const { return register_of(operands_[0]); }
-  Value read(std::size_t i) const { return i < operands_.size() ? of(register_of(operands_[i])) : kOpen; }
-
-  Value all(std::size_t from) const {
-    for (std::size_t i = from; i < operands_.size(); ++i) {
-      if (read(i).is_secret()) return kSecret;
-    }
-    return kOpen;
-  }
-
   Value result() const {
     const std::string& name = at_.mnemonic;
     static const std::set<std::string> kAddsToFirst = {"rlwimi", "rldimi", "rlwimi.", "rldimi.", "vmladduhm"};
@@ -120,8 +111,6 @@ class PowerStep : RiscStep {
     const bool updates = name.back() == 'u' || name.ends_with("ux");
     if (updates) set(base, at);
   }
-
-  const std::vector<std::string>& operands_;
 };
 
 }  // namespace

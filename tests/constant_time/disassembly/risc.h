@@ -15,9 +15,17 @@ namespace nbdcrypt::disassembly {
 
 class RiscStep {
  protected:
-  /// The arguments of a function and its result are in `argument` and the two registers behind.
-  RiscStep(const Instruction& instruction, State& state, bool counter_mode, std::vector<Report>& reports, int argument)
-      : at_(instruction), state_(state), counter_mode_(counter_mode), reports_(reports), argument_(argument) {}
+  /// The arguments of a function and its result are in `argument` and the two registers behind. `register_of`: the
+  /// number of a register by its name, or kNone.
+  RiscStep(const Instruction& instruction, State& state, bool counter_mode, std::vector<Report>& reports, int argument,
+           int (*register_of)(const std::string&))
+      : at_(instruction),
+        state_(state),
+        counter_mode_(counter_mode),
+        reports_(reports),
+        operands_(instruction.operands),
+        argument_(argument),
+        register_of_(register_of) {}
 
   static constexpr int kFlags = 32, kVectors = 33, kNone = -1;
 
@@ -27,6 +35,16 @@ class RiscStep {
   }
   void report_if(bool condition, const char* why) {
     if (condition) reports_.push_back({&at_, why});
+  }
+
+  Value read(std::size_t i) const { return i < operands_.size() ? of(register_of_(operands_[i])) : kOpen; }
+
+  /// Secret when one of the operands from `from` on is.
+  Value all(std::size_t from) const {
+    for (std::size_t i = from; i < operands_.size(); ++i) {
+      if (read(i).is_secret()) return kSecret;
+    }
+    return kOpen;
   }
 
   Value load(const Value& from, int width) {
@@ -61,9 +79,11 @@ class RiscStep {
   State& state_;
   const bool counter_mode_;
   std::vector<Report>& reports_;
+  const std::vector<std::string>& operands_;
 
  private:
   const int argument_;
+  int (*const register_of_)(const std::string&);
 };
 
 }  // namespace nbdcrypt::disassembly
