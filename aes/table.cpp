@@ -5,6 +5,8 @@
 // unnamed.
 #include <string.h>
 
+#include <bit>
+
 #include "aes/block_modes.h"
 #include "aes/key_schedule.h"
 #include "aes/round_tables.h"
