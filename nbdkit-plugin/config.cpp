@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "modes/backend_choice.h"
-#include "nbdkit-plugin/nbdkit.h"
 #include "nbdkit-plugin/guard.h"
+#include "nbdkit-plugin/nbdkit.h"
 #include "nbdkit-plugin/value.h"
 
 namespace nbdcrypt::plugin {

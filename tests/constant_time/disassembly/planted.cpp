@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Operations that leak, each in its own way, and one that does not: what the check of the disassembly must tell apart.
-#include <immintrin.h>
 #include <string.h>
 
 #include "aes/backend.h"
@@ -13,11 +12,9 @@ void planted_branch(const Key& key, const Run& run) noexcept {
   if (key.enc[3] & 1) memset(run.out, 0, run.unit);
 }
 
-/// A branch on data that came through a vector register and the stack.
-void planted_vector_branch(const Key& key, const Run& run) noexcept {
-  const __m128i x = _mm_xor_si128(_mm_loadu_si128(reinterpret_cast<const __m128i*>(run.in)),
-                                  _mm_load_si128(reinterpret_cast<const __m128i*>(key.dec)));
-  volatile int spilled = _mm_movemask_epi8(x);
+/// A branch on data that was spilled to the stack.
+void planted_stack_branch(const Key& key, const Run& run) noexcept {
+  volatile unsigned spilled = run.in[5] ^ key.dec[3];
   if (spilled == 5) memset(run.out, 0, run.unit);
 }
 
@@ -26,6 +23,13 @@ void planted_address(const Key& key, const Run& run) noexcept { run.out[0] = key
 
 /// A length out of the data.
 void planted_length(const Key&, const Run& run) noexcept { memset(run.out, 0, run.in[0]); }
+
+/// A branch on data that was copied to a buffer whose bytes were public.
+void planted_copy(const Key&, const Run& run) noexcept {
+  Byte buffer[64] = {};
+  memcpy(buffer, run.in, run.unit);
+  if (buffer[9] == 1) memset(run.out, 0, run.unit);
+}
 
 /// An IV that is a secret outside of counter modes.
 void planted_iv(const Key& key, const Run& run) noexcept {

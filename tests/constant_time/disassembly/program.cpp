@@ -37,6 +37,11 @@ bool is_prefix(const std::string& word) {
   return false;
 }
 
+/// Of any machine; calls too.
+bool is_branch(const std::string& word) {
+  return word[0] == 'j' || word[0] == 'b' || word == "call" || word.starts_with("cb") || word.starts_with("tb");
+}
+
 Instruction parse(std::uint64_t address, const std::string& text) {
   Instruction instruction;
   instruction.address = address, instruction.text = text;
@@ -50,13 +55,15 @@ Instruction parse(std::uint64_t address, const std::string& text) {
   instruction.mnemonic += word;
   std::string rest;
   std::getline(words, rest);
-  // "5a0 <function+0x60>": a branch. "# 1a0 <...>": where a displacement leads.
-  static const std::regex branch("^ *([0-9a-f]+) <.*");
-  if (std::smatch match; std::regex_match(rest, match, branch)) {
-    instruction.target = std::stoull(match[1], nullptr, 16);
-    return instruction;
+  rest =
+      rest.substr(0, std::min(rest.find("  # "), rest.find("//")));  // where a displacement leads, and what a number is
+  // "5a0 <function+0x60>", behind other operands: where a branch goes.
+  static const std::regex branch("(^|[ ,\t])([0-9a-f]+) <");
+  if (std::smatch match; std::regex_search(rest, match, branch)) {
+    if (is_branch(word)) instruction.target = std::stoull(match[2], nullptr, 16);
+    rest = match.prefix();
   }
-  instruction.operands = split(rest.substr(0, rest.find('#')));
+  instruction.operands = split(rest);
   return instruction;
 }
 

@@ -2,424 +2,52 @@
 #include "tests/constant_time/disassembly/taint.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
 #include <optional>
-#include <regex>
 #include <set>
+#include <stdexcept>
 #include <utility>
+
+#include "tests/constant_time/disassembly/machine.h"
 
 namespace nbdcrypt::disassembly {
 namespace {
 
-enum class Kind {
-  open,    // public, and a pointer to secrets where it is a pointer
-  secret,  // or unknown
-  frame,   // a pointer into the stack
-  key,     // a pointer into a Key
-  run,     // a pointer to a Run
-  iv,      // a pointer to IVs
+struct Machine {
+  const char* name;
+  State (*enter)(bool takes_run);
+  void (*step)(const Instruction&, State&, bool counter_mode, std::vector<Report>&);
 };
 
-constexpr long kUnknown = INT64_MIN;
+constexpr Machine kMachines[] = {
+    {"x86-64", enter_x86, step_x86}, {"aarch64", enter_arm, step_arm}, {"ppc64", enter_power, step_power}};
 
-struct Value {
-  Kind kind = Kind::open;
-  long offset = kUnknown;    // of frame, key and run, where it is known
-  std::uint64_t region = 0;  // of frame: the stack has been aligned there
-  long array = kUnknown;     // of frame, once an index was added: where it would be with index 0
-
-  bool operator==(const Value&) const = default;
-  bool is_secret() const { return kind == Kind::secret; }
-};
-
-constexpr Value kOpen{}, kSecret{.kind = Kind::secret};
-
-long array_of(const Value& place) { return place.offset != kUnknown ? place.offset : place.array; }
-
-Value join(const Value& a, const Value& b) {
-  if (a == b) return a;
-  if (a.is_secret() || b.is_secret()) return kSecret;
-  if (a.kind == b.kind && a.region == b.region) {
-    Value both{.kind = a.kind, .offset = kUnknown, .region = a.region, .array = kUnknown};
-    if (a.kind == Kind::frame) both.array = std::min(array_of(a), array_of(b));
-    return both;
+const Machine& machine_named(const std::string& name) {
+  for (const Machine& machine : kMachines) {
+    if (name == machine.name) return machine;
   }
-  return kOpen;
+  throw std::runtime_error("machine " + name + ": expected x86-64, aarch64 or ppc64");
 }
 
-/// a + b or a - b. `constant`: b, where it is one.
-Value moved(const Value& a, const Value& b, std::optional<long> constant) {
-  if (a.is_secret() || b.is_secret()) return kSecret;
-  if (a.kind == Kind::open && b.kind != Kind::open) return moved(b, a, {});
-  Value sum = a;
-  if (sum.offset != kUnknown && !constant) sum.array = std::exchange(sum.offset, kUnknown);
-  if (sum.offset != kUnknown) sum.offset += *constant;
-  return sum;
+bool ends_flow(const Instruction& instruction) {
+  static const std::set<std::string> kEnds = {"jmp", "ret", "ud2", "b", "br", "blr", "bctr", "udf"};
+  return kEnds.count(instruction.mnemonic) > 0 || instruction.symbol == "__stack_chk_fail";
 }
 
-// Registers by number: 16 general ones, the flags, 32 vectors, 8 masks.
-constexpr int kFlags = 16, kVectors = 17, kMasks = 49, kRegisters = 57;
-constexpr int kAx = 0, kCx = 1, kDx = 2, kSp = 4, kBp = 5, kSi = 6, kDi = 7;
-
-/// The number and width in bytes of a register, or -1.
-std::pair<int, int> register_of(const std::string& name) {
-  static const char* const kOld[] = {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di"};
-  static const std::regex numbered("r([0-9]+)([dwb]?)"), vector("([xyz])mm([0-9]+)"), mask("k([0-7])");
-  std::smatch match;
-  if (std::regex_match(name, match, vector)) {
-    return {kVectors + std::stoi(match[2]), match[1] == "x" ? 16 : match[1] == "y" ? 32 : 64};
-  }
-  if (std::regex_match(name, match, mask)) return {kMasks + std::stoi(match[1]), 8};
-  if (std::regex_match(name, match, numbered)) {
-    return {std::stoi(match[1]), match[2] == "d" ? 4 : match[2] == "w" ? 2 : match[2] == "b" ? 1 : 8};
-  }
-  for (int i = 0; i < 8; ++i) {
-    const std::string old = kOld[i];
-    if (name == "r" + old) return {i, 8};
-    if (name == "e" + old) return {i, 4};
-    if (name == old) return {i, 2};
-    if (name == old + "l" || name == old.substr(0, 1) + "l" || name == old.substr(0, 1) + "h") return {i, 1};
-  }
-  return {-1, 0};
-}
-
-struct Memory {
-  int base = -1, index = -1;
-  long displacement = 0;
-  int width = 8;
-};
-
-struct Operand {
-  enum { constant, reg, memory } type = constant;
-  int number = -1, width = 8;
-  bool merges = false;  // under a mask that keeps the other lanes
-  Memory place;
-  long value = 0;
-};
-
-int width_of(const std::string& text) {
-  static const std::pair<const char*, int> kWidths[] = {{"ZMMWORD", 64}, {"YMMWORD", 32}, {"XMMWORD", 16}, {"QWORD", 8},
-                                                        {"DWORD", 4},    {"BYTE", 1},     {"WORD", 2}};
-  for (const auto& [name, width] : kWidths) {
-    if (text.find(name) != std::string::npos) return width;
-  }
-  return 8;
-}
-
-Operand parse(const std::string& text) {
-  Operand operand;
-  const std::size_t open = text.find('[');
-  if (open != std::string::npos || text.find(':') != std::string::npos) {
-    operand.type = Operand::memory;
-    operand.width = operand.place.width = width_of(text);
-    if (open == std::string::npos) return operand;  // fs:0x28
-    static const std::regex term("([+-]?)([a-z0-9]+)(\\*[1248])?");
-    const std::string inside = text.substr(open + 1, text.find(']') - open - 1);
-    for (std::sregex_iterator at(inside.begin(), inside.end(), term), end; at != end; ++at) {
-      const std::string name = (*at)[2];
-      if (const int number = register_of(name).first; number >= 0) {
-        (operand.place.base < 0 && !(*at)[3].matched ? operand.place.base : operand.place.index) = number;
-      } else if (name != "rip" && name != "riz") {
-        operand.place.displacement = static_cast<long>(std::stoull(name, nullptr, 16)) * ((*at)[1] == "-" ? -1 : 1);
-      }
-    }
-    return operand;
-  }
-  const std::string name = text.substr(0, text.find('{'));
-  std::tie(operand.number, operand.width) = register_of(name);
-  if (operand.number >= 0) {
-    operand.type = Operand::reg;
-    operand.merges = text.find("{k") != std::string::npos && text.find("{z}") == std::string::npos;
-  } else if (!name.empty()) {
-    operand.value = static_cast<long>(std::strtoull(name.c_str(), nullptr, 16));
-    if (name[0] == '-') operand.value = -static_cast<long>(std::strtoull(name.c_str() + 1, nullptr, 16));
-  }
-  return operand;
-}
-
-struct State {
-  std::array<Value, kRegisters> registers;
-  std::map<std::pair<std::uint64_t, long>, Value> stack;   // pieces of eight bytes
-  std::map<std::pair<std::uint64_t, long>, Value> arrays;  // what was stored with an index, by the place of index 0
-
-  bool operator==(const State&) const = default;
-};
-
-State join(const State& a, const State& b) {
-  State both = a;
-  for (int i = 0; i < kRegisters; ++i) both.registers[i] = join(a.registers[i], b.registers[i]);
-  for (auto at = both.stack.begin(); at != both.stack.end();) {
-    const auto other = b.stack.find(at->first);
-    if (other == b.stack.end()) {
-      at = both.stack.erase(at);
-    } else {
-      at->second = join(at->second, other->second);
-      ++at;
-    }
-  }
-  for (const auto& [place, value] : b.arrays) {
-    const auto [at, is_new] = both.arrays.try_emplace(place, value);
-    if (!is_new) at->second = join(at->second, value);
-  }
-  return both;
-}
-
-bool starts(const std::string& text, std::initializer_list<const char*> prefixes) {
-  return std::any_of(prefixes.begin(), prefixes.end(), [&](const char* prefix) { return text.starts_with(prefix); });
-}
-
-bool is_one_of(const std::string& text, const std::set<std::string>& names) { return names.count(text) > 0; }
-
-/// One instruction, and what it does to a state.
-class Step {
- public:
-  Step(const Instruction& instruction, State& state, bool counter_mode, std::vector<Report>& reports)
-      : at_(instruction), state_(state), counter_mode_(counter_mode), reports_(reports) {
-    for (const std::string& text : at_.operands) operands_.push_back(parse(text));
-  }
-
-  void run() {
-    const std::string& name = at_.mnemonic;
-    for (const Operand& operand : operands_) {
-      if (operand.type == Operand::memory && name != "lea" && !starts(name, {"nop"})) check_address(operand.place);
-    }
-    if (starts(name, {"nop", "endbr", "vzero", "ret", "hlt", "ud2", "cld"}) || name == "cs") return;
-    if (name == "call") return call();
-    if (name[0] == 'j') return branch();
-    if (starts(name, {"rep "})) return repeat();
-    if (is_one_of(name, {"push", "pop", "leave"})) return stack_operation();
-    if (is_one_of(name, {"div", "idiv"})) report_if(all_operands().is_secret(), "division by or of a secret");
-    if (is_one_of(name, {"mul", "div", "idiv"}) || (name == "imul" && operands_.size() == 1)) return wide_arithmetic();
-    if (is_one_of(name, {"cdq", "cqo", "cdqe", "cwde"})) return sign_extension();
-    if (operands_.empty()) return report(kUnknownInstruction);
-    if (is_one_of(name, {"cmp", "test", "bt", "ptest", "vptest"}) ||
-        starts(name, {"kortest", "ktest", "vucomi", "ucomi", "vcomi", "comi"})) {
-      state_.registers[kFlags] = all_operands();
-      return;
-    }
-    if (name == "lea") return write(operands_[0], address_of(operands_[1].place));
-    if (is_move(name)) return write(operands_[0], read(operands_[1]));
-    if (starts(name, {"set"})) return set(operands_[0]);
-    if (starts(name, {"cmov"})) return write(operands_[0], join(all_operands(), state_.registers[kFlags]));
-    if (name == "xchg") return exchange();
-    compute();
-  }
-
- private:
-  static constexpr const char* kUnknownInstruction = "an instruction that is not known";
-
-  void report(const std::string& why) { reports_.push_back({&at_, why}); }
-  void report_if(bool condition, const char* why) {
-    if (condition) report(why);
-  }
-
-  static bool is_move(const std::string& name) {
-    return starts(name, {"mov", "vmov", "lddqu", "vlddqu", "kmov", "vpbroadcast", "vbroadcast", "vextract", "pextr",
-                         "vpextr", "pshufd", "vpmovzx"}) &&
-           name != "movs" && name != "vmovhps" && name != "movhps" && name != "movlps" && name != "vmovlps";
-  }
-
-  Value of(int number) const { return number < 0 ? kOpen : state_.registers[number]; }
-
-  void check_address(const Memory& place) {
-    report_if(of(place.base).is_secret() || of(place.index).is_secret(), "an address depends on a secret");
-    report_if(place.index >= kVectors, "an address in each lane");
-  }
-
-  Value address_of(const Memory& place) const {
-    if (place.base < 0 && place.index < 0) return kOpen;
-    Value sum = moved(of(place.base), kOpen, place.displacement);
-    return place.index < 0 ? sum : moved(sum, of(place.index), {});
-  }
-
-  Value load(const Memory& place) const {
-    const Value at = address_of(place);
-    switch (at.kind) {
-      case Kind::secret:
-        return kSecret;
-      case Kind::frame:
-        return load_frame(at, place.width);
-      case Kind::key:
-        return at.offset != kUnknown && at.offset >= kPublicPartOfKey ? kOpen : kSecret;
-      case Kind::run:
-        return at.offset == kIvOfRun ? Value{.kind = Kind::iv} : kOpen;
-      case Kind::iv:
-        return counter_mode_ ? kOpen : kSecret;
-      case Kind::open:
-        break;
-    }
-    return place.base < 0 && place.index < 0 ? kOpen : kSecret;  // a constant, or through a pointer to data
-  }
-
-  Value load_frame(const Value& at, int width) const {
-    if (at.offset == kUnknown) return load_array(at.region, at.array);
-    std::optional<Value> all;
-    for (long piece = at.offset & ~7L; piece < at.offset + width; piece += 8) {
-      const auto found = state_.stack.find({at.region, piece});
-      const Value held = found != state_.stack.end() ? found->second : load_array(at.region, piece);
-      all = all ? join(*all, held) : held;
-    }
-    return *all;
-  }
-
-  /// The array that begins at `place` or before.
-  Value load_array(std::uint64_t region, long place) const {
-    auto at = state_.arrays.upper_bound({region, place});
-    if (place == kUnknown || at == state_.arrays.begin() || (--at)->first.first != region) return kSecret;
-    return at->second;
-  }
-
-  void store(const Memory& place, const Value& value) {
-    const Value at = address_of(place);
-    if (at.kind != Kind::frame) return;
-    if (at.offset == kUnknown) return store_array(at, value);
-    for (long piece = at.offset & ~7L; piece < at.offset + place.width; piece += 8) {
-      const bool whole = piece >= at.offset && piece + 8 <= at.offset + place.width;
-      Value& held = state_.stack.try_emplace({at.region, piece}, value).first->second;
-      held = whole || place.width >= 4 ? value : join(held, value);
-    }
-  }
-
-  void store_array(const Value& at, const Value& value) {
-    const auto [held, is_new] = state_.arrays.try_emplace({at.region, at.array}, value);
-    if (!is_new) held->second = join(held->second, value);
-  }
-
-  Value read(const Operand& operand) const {
-    if (operand.type == Operand::reg) return of(operand.number);
-    return operand.type == Operand::memory ? load(operand.place) : kOpen;
-  }
-
-  void write(const Operand& operand, Value value) {
-    if (operand.type == Operand::memory) return store(operand.place, value);
-    if (operand.type != Operand::reg) return;
-    // Bytes and halves of registers stay, and so do lanes under a mask.
-    if (operand.width < 4 || operand.merges) value = join(of(operand.number), value);
-    state_.registers[operand.number] = value;
-  }
-
-  Value all_operands(std::size_t from = 0) const {
-    Value all = kOpen;
-    for (std::size_t i = from; i < operands_.size(); ++i) all = read(operands_[i]).is_secret() ? kSecret : all;
-    return all;
-  }
-
-  /// Everything that computes: the first operand from all, or with three from the others.
-  void compute() {
-    const std::string& name = at_.mnemonic;
-    const bool is_vector = operands_[0].type == Operand::reg && operands_[0].number >= kVectors;
-    const bool same = operands_.size() >= 2 && at_.operands[operands_.size() - 1] == at_.operands[operands_.size() - 2];
-    if (same && starts(name, {"xor", "pxor", "vpxor", "vxor", "sub", "kxor", "psub", "vpsub"})) {
-      write(operands_[0], kOpen);
-      if (!is_vector) state_.registers[kFlags] = kOpen;
-      return;
-    }
-    const bool reads_first =
-        operands_.size() < 3 || name.starts_with("vpternlog") || name.starts_with("shld") || name.starts_with("shrd");
-    Value result = all_operands(reads_first ? 0 : 1);
-    if (is_one_of(name, {"adc", "sbb", "rcl", "rcr"})) result = join(result, state_.registers[kFlags]);
-    if (is_one_of(name, {"add", "sub"})) result = pointer_sum(name == "sub");
-    if (name == "and" && operands_[0].number == kSp)
-      result = {.kind = Kind::frame, .offset = 0, .region = at_.address + 1};
-    write(operands_[0], result);
-    const bool keeps_flags = is_vector || starts(name, {"not", "bswap", "shlx", "shrx", "sarx", "rorx", "mulx", "k"});
-    if (!keeps_flags) state_.registers[kFlags] = result.is_secret() ? kSecret : kOpen;
-  }
-
-  Value pointer_sum(bool minus) const {
-    const Operand& by = operands_[1];
-    std::optional<long> constant;
-    if (by.type == Operand::constant) constant = minus ? -by.value : by.value;
-    return moved(read(operands_[0]), read(by), constant);
-  }
-
-  /// A byte, which is read as such: what the rest of the register holds does not matter.
-  void set(const Operand& operand) {
-    const Value flags = state_.registers[kFlags];
-    operand.type == Operand::reg ? void(state_.registers[operand.number] = flags) : write(operand, flags);
-  }
-
-  void exchange() {
-    const Value first = read(operands_[0]), second = read(operands_[1]);
-    write(operands_[0], second), write(operands_[1], first);
-  }
-
-  void wide_arithmetic() {
-    const Value all = join(join(all_operands(), of(kAx)), of(kDx)).is_secret() ? kSecret : kOpen;
-    state_.registers[kAx] = state_.registers[kDx] = state_.registers[kFlags] = all;
-  }
-
-  void sign_extension() {
-    if (at_.mnemonic == "cdq" || at_.mnemonic == "cqo") state_.registers[kDx] = of(kAx).is_secret() ? kSecret : kOpen;
-  }
-
-  void stack_operation() {
-    Value& sp = state_.registers[kSp];
-    const Memory top{.base = kSp};
-    if (at_.mnemonic == "push") {
-      const Value value = read(operands_[0]);
-      sp = moved(sp, kOpen, -8);
-      return store(top, value);
-    }
-    if (at_.mnemonic == "leave") sp = of(kBp);
-    const Value value = load(top);
-    sp = moved(sp, kOpen, 8);
-    at_.mnemonic == "leave" ? void(state_.registers[kBp] = value) : write(operands_[0], value);
-  }
-
-  void repeat() {
-    for (const int number : {kCx, kSi, kDi})
-      report_if(of(number).is_secret(), "an address or a length depends on a secret");
-    for (const int number : {kCx, kSi, kDi}) state_.registers[number] = moved(of(number), kOpen, {});
-  }
-
-  void call() {
-    const std::string& callee = at_.symbol;
-    const bool copies = is_one_of(callee, {"memcpy", "memmove", "__memcpy_chk", "__memmove_chk"});
-    const bool fills = is_one_of(callee, {"memset", "__memset_chk"});
-    report_if(!copies && !fills && callee != "__stack_chk_fail", "a call of another function");
-    const bool secret_place = of(kDi).is_secret() || of(kDx).is_secret() || (copies && of(kSi).is_secret());
-    report_if((copies || fills) && secret_place, "an address or a length depends on a secret");
-    const Value destination = of(kDi);
-    for (const int number : {kCx, kDx, kSi, kDi, 8, 9, 10, 11}) state_.registers[number] = kSecret;
-    for (int number = kFlags; number < kRegisters; ++number) state_.registers[number] = kSecret;
-    state_.registers[kAx] = destination;
-  }
-
-  void branch() {
-    if (at_.target == 0) return report_if(all_operands().is_secret(), "a jump depends on a secret");
-    if (at_.mnemonic != "jmp") report_if(of(kFlags).is_secret(), "a branch depends on a secret");
-  }
-
-  // Offsets in aes::Key and aes::Run where pointers have eight bytes.
-  static constexpr long kPublicPartOfKey = 480, kIvOfRun = 16;
-
-  const Instruction& at_;
-  State& state_;
-  const bool counter_mode_;
-  std::vector<Report>& reports_;
-  std::vector<Operand> operands_;
-};
-
-State entry_of(const Function& function) {
-  State state;
-  state.registers[kSp] = {.kind = Kind::frame, .offset = 0};
-  state.registers[kDi] = {.kind = Kind::key, .offset = 0};
-  if (function.name.find("Run const&") != std::string::npos) state.registers[kSi] = {.kind = Kind::run, .offset = 0};
-  return state;
-}
+bool is_call(const Instruction& instruction) { return instruction.mnemonic == "call" || instruction.mnemonic == "bl"; }
 
 }  // namespace
 
 bool is_operation(const Function& function) { return function.name.find("(nbdcrypt::aes::Key") != std::string::npos; }
 
-std::vector<Report> check(const Function& function) {
+std::vector<Report> check(const Function& function, const std::string& machine_name) {
+  const Machine& machine = machine_named(machine_name);
   const bool counter_mode = function.name.find("Ctr") != std::string::npos;
   std::map<std::uint64_t, std::size_t> index;
   for (std::size_t i = 0; i < function.code.size(); ++i) index[function.code[i].address] = i;
   std::vector<std::optional<State>> before(function.code.size());
   std::set<std::size_t> pending{0};
-  before[0] = entry_of(function);
+  before[0] = machine.enter(function.name.find("Run const&") != std::string::npos);
   std::vector<Report> reports;
   const auto flow_to = [&](std::size_t to, const State& state) {
     if (to >= before.size()) return;
@@ -433,15 +61,24 @@ std::vector<Report> check(const Function& function) {
     pending.erase(pending.begin());
     const Instruction& instruction = function.code[i];
     State state = *before[i];
-    Step(instruction, state, counter_mode, reports).run();
-    if (instruction.target != 0 && instruction.mnemonic[0] == 'j') {
+    machine.step(instruction, state, counter_mode, reports);
+    if (instruction.target != 0 && !is_call(instruction)) {
       const auto found = index.find(instruction.target);
       if (found != index.end()) flow_to(found->second, state);
     }
-    const bool ends =
-        is_one_of(instruction.mnemonic, {"jmp", "ret", "ud2"}) || instruction.symbol == "__stack_chk_fail";
-    if (!ends) flow_to(i + 1, state);
+    if (!ends_flow(instruction)) flow_to(i + 1, state);
   }
+  // The stack protector compares a word that only it writes.
+  const auto is_protector = [&](const Report& report) {
+    const auto target = index.find(report.instruction->target);
+    const std::size_t behind = static_cast<std::size_t>(report.instruction - function.code.data()) + 1;
+    const auto fails = [&](std::size_t i) {
+      while (i < function.code.size() && function.code[i].target == 0 && !is_call(function.code[i])) ++i;
+      return i < function.code.size() && function.code[i].symbol == "__stack_chk_fail";
+    };
+    return (target != index.end() && fails(target->second)) || (report.instruction->target != 0 && fails(behind));
+  };
+  std::erase_if(reports, is_protector);
   // Once for each instruction, though it was walked more than once.
   std::sort(reports.begin(), reports.end(), [](const Report& a, const Report& b) {
     return std::pair(a.instruction->address, a.why) < std::pair(b.instruction->address, b.why);

@@ -6,8 +6,8 @@
 // the arguments, the fields of Run, the number of rounds and the serial of a Key, constants, and the IVs of counter
 // modes.
 //
-// What it trusts: stores with an index stay inside the array that they index, and functions that are called do not
-// change places of the stack that hold public values. What it does not follow is secret, so it errs on the other side.
+// What it trusts: a store with an index does not go below the array that it indexes. What it does not follow is secret,
+// so it errs on the other side.
 #pragma once
 
 #include <string>
@@ -22,8 +22,8 @@ struct Report {
   std::string why;
 };
 
-/// x86-64 code of the System V ABI. Empty for a function whose name is not that of an operation of a backend.
-std::vector<Report> check(const Function& function);
+/// `machine`: x86-64, aarch64 or ppc64.
+std::vector<Report> check(const Function& function, const std::string& machine);
 
 /// True for functions that take a Key: the operations of a backend.
 bool is_operation(const Function& function);

@@ -5,9 +5,9 @@
 // wrong data there gives wrong data. It has nothing in common with the code under test. Source: VIA PadLock Programming
 // Guide.
 //
-// The unit keeps its key until EFLAGS are loaded, which the emulation sees by a breakpoint in the place of a POPF. At the
-// first instruction it looks for that in a function of PUSHF, POPF and RET nearby; where there is none, it goes on in
-// single steps until the first POPF, which is slow. So the code under test should have one such place; what it did
+// The unit keeps its key until EFLAGS are loaded, which the emulation sees by a breakpoint in the place of a POPF. At
+// the first instruction it looks for that in a function of PUSHF, POPF and RET nearby; where there is none, it goes on
+// in single steps until the first POPF, which is slow. So the code under test should have one such place; what it did
 // before its first instruction goes unseen, which does no harm, as there is no key to keep yet.
 #pragma once
 
