@@ -84,6 +84,7 @@ constinit const Backend generic{
     .expand_key = expand_key,
     .encrypt = crypt_blocks<false>,
     .decrypt = crypt_blocks<true>,
+    .stack_bytes = 24576,  // 32-bit x86 without vector registers
 };
 
 }  // namespace nbdcrypt::aes
