@@ -86,8 +86,8 @@ constinit const Backend ppc_spe{
     .encrypt = blocks<nbdcrypt_spe_ecb_encrypt, Schedule::encryption>,
     .decrypt = blocks<nbdcrypt_spe_ecb_decrypt, Schedule::decryption>,
     .offload = offload(),
-    .stack_bytes = 1024,
     .by_name_only = true,
+    .stack_bytes = 1024,
 };
 
 }  // namespace nbdcrypt::aes

@@ -113,12 +113,12 @@ std::vector<Result> count_cells(Counter& counter, const aes::Backend& backend, c
       throw std::runtime_error(std::string(backend.name) + " and " + baseline.name + " differ: " + name_of(cell));
     }
   }
-  const std::vector<std::uint64_t> counts = counter.counts();
+  const std::vector<Counter::Region> regions = counter.regions();
   std::vector<Result> results;
   for (const Pair& pair : pairs) {
     const double bytes = static_cast<double>(pair.cell.unit * pair.cell.units);
-    results.push_back({pair.cell, &backend, static_cast<double>(counts[pair.region]) / bytes,
-                       static_cast<double>(counts[pair.baseline_region]) / bytes});
+    results.push_back({pair.cell, &backend, static_cast<double>(regions[pair.region].instructions) / bytes,
+                       static_cast<double>(regions[pair.baseline_region].instructions) / bytes});
   }
   return results;
 }

@@ -14,29 +14,31 @@ namespace nbdcrypt::bench {
 
 Counter::Counter(std::string file) : file_(std::move(file)) {
   count([] {});  // region 0: what entering and leaving costs
-  if (counts().empty()) throw std::runtime_error(file_ + ": no counts; run this program under the instruction counter");
+  regions();
 }
 
-void Counter::enter() const noexcept { syscall(SYS_getpriority, ICOUNT_MAGIC, regions_, 0); }
+void Counter::enter() const noexcept { syscall(SYS_getpriority, ICOUNT_MAGIC, count_, 0); }
 
 std::size_t Counter::leave() noexcept {
-  syscall(SYS_getpriority, ICOUNT_MAGIC, regions_, 1);
-  return regions_++;
+  syscall(SYS_getpriority, ICOUNT_MAGIC, count_, 1);
+  return count_++;
 }
 
-std::vector<std::uint64_t> Counter::counts() const {
+std::vector<Counter::Region> Counter::regions() const {
   std::ifstream in(file_);
-  std::vector<std::uint64_t> counts;
-  std::string word;
-  std::size_t region = 0;
-  for (std::uint64_t count = 0; in >> word >> region >> count && word == "region" && region == counts.size();) {
-    counts.push_back(counts.empty() ? count : count - counts.front());
+  std::vector<Region> regions;
+  std::string word, trace;
+  std::size_t number = 0;
+  for (std::uint64_t count = 0;
+       in >> word >> number >> count >> trace && word == "region" && number == regions.size();) {
+    regions.push_back(
+        {regions.empty() ? count : count - regions.front().instructions, std::stoull(trace, nullptr, 16)});
   }
-  if (counts.size() != regions_) {
-    throw std::runtime_error(file_ + ": " + std::to_string(counts.size()) + " regions, expected " +
-                             std::to_string(regions_) + "; run this program under the instruction counter");
+  if (regions.size() != count_) {
+    throw std::runtime_error(file_ + ": " + std::to_string(regions.size()) + " regions, expected " +
+                             std::to_string(count_) + "; run this program under the instruction counter");
   }
-  return counts;
+  return regions;
 }
 
 }  // namespace nbdcrypt::bench

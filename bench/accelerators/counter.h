@@ -23,15 +23,20 @@ class Counter {
     return leave();
   }
 
-  /// Instructions of each region so far, without those of entering and leaving it. Throws std::runtime_error.
-  std::vector<std::uint64_t> counts() const;
+  /// `trace`: a hash of the addresses that were executed and accessed, where the plugin was told to take it (trace=on).
+  struct Region {
+    std::uint64_t instructions, trace;
+  };
+
+  /// All regions so far, without the instructions of entering and leaving them. Throws std::runtime_error.
+  std::vector<Region> regions() const;
 
  private:
   void enter() const noexcept;
   std::size_t leave() noexcept;
 
   std::string file_;
-  std::size_t regions_ = 0;
+  std::size_t count_ = 0;
 };
 
 }  // namespace nbdcrypt::bench

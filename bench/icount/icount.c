@@ -3,11 +3,13 @@
  * A plugin for QEMU's user mode that counts the guest's instructions, exactly and repeatably (one thread). Built with gcc alone:
  * Debian ships no qemu-plugin.h, so the few functions that are used are declared here; QEMU's plugin interface, version 1.
  *
- *   qemu-ARCH -plugin libicount.so,out=FILE[,spe=on] PROGRAM
+ *   qemu-ARCH -plugin libicount.so,out=FILE[,trace=on][,spe=on] PROGRAM
  *
- * FILE gets a line "region ID COUNT" each time that the guest leaves a region (region.h), and "total COUNT" at its end. With
- * spe=on also "spe COUNT misaligned COUNT": the SPE instructions of a PowerPC, and how many of their accesses were not aligned
- * as the processor wants them (SPE PEM, 3.2: QEMU itself does not mind).
+ * FILE gets a line "region ID COUNT TRACE" each time that the guest leaves a region (region.h), and "total COUNT" at its end.
+ * TRACE is 0, or with trace=on a hash of the addresses of all instructions that the region executed and of all that they
+ * accessed, in order: where it depends on a secret, others can observe the secret. With spe=on FILE ends with
+ * "spe COUNT misaligned COUNT": the SPE instructions of a PowerPC, and how many of their accesses were not aligned as the
+ * processor wants them (SPE PEM, 3.2: QEMU itself does not mind).
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +32,8 @@ const void *qemu_plugin_insn_data(const struct instruction *);
 unsigned qemu_plugin_mem_size_shift(uint32_t access);
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, void (*)(plugin_id, struct block *));
 void qemu_plugin_register_vcpu_insn_exec_inline(struct instruction *, int operation, void *counter, uint64_t by);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct instruction *, void (*)(unsigned, void *), int registers, void *data);
+uint64_t qemu_plugin_insn_vaddr(const struct instruction *);
 void qemu_plugin_register_vcpu_mem_cb(struct instruction *, void (*)(unsigned, uint32_t, uint64_t, void *), int registers,
                                       int kinds, void *data);
 void qemu_plugin_register_vcpu_syscall_cb(plugin_id, void (*)(plugin_id, unsigned, int64_t, uint64_t, uint64_t, uint64_t,
@@ -40,8 +44,29 @@ EXPORT int qemu_plugin_version = 1;
 
 static FILE *out;
 static uint64_t count, region_start;
+static bool trace_on;
+static uint64_t trace;
 static bool count_spe;
 static uint64_t spe_count, misaligned;
+
+/* FNV-1a, by words */
+static void add_to_trace(uint64_t address) { trace = (trace ^ address) * UINT64_C(0x100000001b3); }
+
+static void on_traced_instruction(unsigned cpu, void *address) {
+  (void)cpu;
+  add_to_trace((uintptr_t)address);
+}
+
+static void on_traced_access(unsigned cpu, uint32_t access, uint64_t address, void *data) {
+  (void)cpu, (void)data;
+  add_to_trace(address ^ (uint64_t)qemu_plugin_mem_size_shift(access) << 60);
+}
+
+static void watch_trace(struct instruction *i) {
+  void *const address = (void *)(uintptr_t)qemu_plugin_insn_vaddr(i);
+  qemu_plugin_register_vcpu_insn_exec_cb(i, on_traced_instruction, NO_REGISTERS, address);
+  qemu_plugin_register_vcpu_mem_cb(i, on_traced_access, NO_REGISTERS, READS_AND_WRITES, NULL);
+}
 
 /* An instruction of words or halfwords accesses memory several times; only the first time says where. `wanted` is the alignment. */
 static void on_spe_access(unsigned cpu, uint32_t access, uint64_t address, void *wanted) {
@@ -71,6 +96,7 @@ static void on_translation(plugin_id id, struct block *block) {
   for (size_t i = 0; i < instructions; i++) {
     struct instruction *const one = qemu_plugin_tb_get_insn(block, i);
     qemu_plugin_register_vcpu_insn_exec_inline(one, ADD_U64, &count, 1);
+    if (trace_on) watch_trace(one);
     if (count_spe) watch_spe(one);
   }
 }
@@ -80,10 +106,11 @@ static void on_syscall(plugin_id id, unsigned cpu, int64_t number, uint64_t magi
   (void)id, (void)cpu, (void)number, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
   if ((uint32_t)magic != ICOUNT_MAGIC) return;
   if (ends) {
-    fprintf(out, "region %u %llu\n", (unsigned)region, (unsigned long long)(count - region_start));
+    fprintf(out, "region %u %llu %016llx\n", (unsigned)region, (unsigned long long)(count - region_start),
+            (unsigned long long)trace);
     fflush(out);
   }
-  region_start = count;
+  region_start = count, trace = 0;
 }
 
 static void on_exit_of_guest(plugin_id id, void *data) {
@@ -99,6 +126,8 @@ EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **
   for (int i = 0; i < argc; i++) {
     if (strncmp(argv[i], "out=", 4) == 0) {
       out = fopen(argv[i] + 4, "w");
+    } else if (strcmp(argv[i], "trace=on") == 0) {
+      trace_on = true;
     } else if (strcmp(argv[i], "spe=on") == 0) {
       count_spe = true;
     } else {
