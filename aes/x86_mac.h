@@ -54,47 +54,95 @@ struct CounterBlock {
   }
 };
 
-/// kMacOfOutput: block i is hashed while the keystream of block i + 1 is made; else both in the same step.
+/// Where a MAC of the output is taken, its chain is two blocks behind the counter: the output that it takes in next is
+/// known before its rounds end. MAC of the input: both work on the same block.
+struct CtrMac {
+  const Key& key;
+  const __m128i k0, kn, between;
+  CounterBlock counter;
+  const Byte* in;
+  Byte* out;
+  size_t left;  // blocks that are not in counter mode yet
+  __m128i mac, stream;
+
+  [[gnu::always_inline]] CtrMac(const Key& with, const MacRun& run) noexcept
+      : key(with),
+        k0(load_block(key.enc)),
+        kn(load_block(key.enc + kBlockBytes * key.rounds)),
+        between(_mm_xor_si128(k0, kn)),
+        counter(run.counter),
+        in(run.in),
+        out(run.out),
+        left(run.blocks),
+        mac(_mm_xor_si128(load_block(run.state), k0)),
+        stream(_mm_setzero_si128()) {}
+
+  [[gnu::always_inline]] void begin_stream() noexcept { stream = _mm_xor_si128(counter.next(), k0); }
+  [[gnu::always_inline]] void stream_rounds() noexcept {
+    for_middle_rounds(key, [&](__m128i k) { stream = _mm_aesenc_si128(stream, k); });
+  }
+  [[gnu::always_inline]] void mac_rounds() noexcept {
+    for_middle_rounds(key, [&](__m128i k) { mac = _mm_aesenc_si128(mac, k); });
+  }
+  [[gnu::always_inline]] void both_rounds() noexcept {
+    for_middle_rounds(key, [&](__m128i k) { stream = _mm_aesenc_si128(stream, k), mac = _mm_aesenc_si128(mac, k); });
+  }
+  /// The next block in counter mode, whose stream lacks its last round. Returns what comes out.
+  [[gnu::always_inline]] __m128i end_stream(__m128i data) noexcept {
+    const __m128i result = _mm_aesenclast_si128(stream, _mm_xor_si128(kn, data));
+    store_block(out, result);
+    in += kBlockBytes, out += kBlockBytes, left--;
+    return result;
+  }
+  [[gnu::always_inline]] void end_mac(__m128i next) noexcept {
+    mac = _mm_aesenclast_si128(mac, _mm_xor_si128(between, next));
+  }
+  [[gnu::always_inline]] __m128i make_output() noexcept {
+    begin_stream();
+    stream_rounds();
+    return end_stream(load_block(in));
+  }
+
+  /// At least one block.
+  [[gnu::always_inline]] void of_output() noexcept {
+    mac = _mm_xor_si128(mac, make_output());
+    if (left > 0) {
+      __m128i next = make_output();
+      while (left > 0) {
+        begin_stream();
+        both_rounds();
+        end_mac(next);
+        next = end_stream(load_block(in));
+      }
+      mac_rounds();
+      end_mac(next);
+    }
+    mac_rounds();
+  }
+
+  [[gnu::always_inline]] void of_input() noexcept {
+    __m128i data = load_block(in);
+    mac = _mm_xor_si128(mac, data);
+    for (;;) {
+      begin_stream();
+      both_rounds();
+      const __m128i now = data;
+      if (left > 1) data = load_block(in + kBlockBytes);  // before the output of this block is stored
+      end_stream(now);
+      if (left == 0) return;
+      end_mac(data);
+    }
+  }
+};
+
 template <bool kMacOfOutput>
 [[gnu::flatten]] void ctr_mac(const Key& key, const MacRun& run) noexcept {
   if (run.blocks == 0) return;
-  const __m128i k0 = load_block(key.enc), kn = load_block(key.enc + kBlockBytes * key.rounds);
-  const __m128i between = _mm_xor_si128(k0, kn);
-  CounterBlock counter(run.counter);
-  const Byte* in = run.in;
-  Byte* out = run.out;
-  size_t blocks = run.blocks;
-  __m128i data = load_block(in), stream = _mm_xor_si128(counter.next(), k0);
-  __m128i mac = _mm_xor_si128(load_block(run.state), k0);
-  if constexpr (kMacOfOutput) {
-    for_middle_rounds(key, [&](__m128i k) { stream = _mm_aesenc_si128(stream, k); });
-    data = _mm_aesenclast_si128(stream, _mm_xor_si128(kn, data));
-    store_block(out, data);
-    for (;;) {
-      mac = _mm_xor_si128(mac, data);
-      if (--blocks == 0) break;
-      in += kBlockBytes, out += kBlockBytes;
-      stream = _mm_xor_si128(counter.next(), k0);
-      for_middle_rounds(key, [&](__m128i k) { stream = _mm_aesenc_si128(stream, k), mac = _mm_aesenc_si128(mac, k); });
-      data = _mm_aesenclast_si128(stream, _mm_xor_si128(kn, load_block(in)));
-      mac = _mm_aesenclast_si128(mac, between);
-      store_block(out, data);
-    }
-    for_middle_rounds(key, [&](__m128i k) { mac = _mm_aesenc_si128(mac, k); });
-  } else {
-    mac = _mm_xor_si128(mac, data);
-    for (;; out += kBlockBytes) {
-      for_middle_rounds(key, [&](__m128i k) { stream = _mm_aesenc_si128(stream, k), mac = _mm_aesenc_si128(mac, k); });
-      const __m128i result = _mm_aesenclast_si128(stream, _mm_xor_si128(kn, data));
-      if (--blocks > 0) in += kBlockBytes, data = load_block(in);
-      store_block(out, result);
-      if (blocks == 0) break;
-      mac = _mm_aesenclast_si128(mac, _mm_xor_si128(between, data));
-      stream = _mm_xor_si128(counter.next(), k0);
-    }
-  }
-  store_block(run.state, _mm_aesenclast_si128(mac, kn));
-  counter.store(run.counter);
+  CtrMac both(key, run);
+  if constexpr (kMacOfOutput) both.of_output();
+  if constexpr (!kMacOfOutput) both.of_input();
+  store_block(run.state, _mm_aesenclast_si128(both.mac, both.kn));
+  both.counter.store(run.counter);
 }
 
 }  // namespace

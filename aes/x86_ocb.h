@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OCB (RFC 7253, 4.2) over whole blocks. Block i is masked with Offset_i = Offset_{i-1} ^ L_{ntz(i)}. In a group of G
-// blocks from number m * G on, G a power of two, Offset_{mG + j} = Offset_{mG} ^ D_j, where D_j is the same for all
-// groups: so a group begins with one vector of differences to each of its vectors. Blocks before the first such number
-// and behind the last whole group take one path that goes block by block.
+// OCB (RFC 7253, 4.2) over whole blocks. Block i is masked with Offset_i = Offset_{i-1} ^ L_{ntz(i)}. In a group of
+// blocks mG + 1 to mG + G, G a power of two, Offset_{mG + j} = Offset_{mG} ^ D_j, where D_j is the same for all groups
+// but for j = G, which depends on how often G * (m + 1) can be halved. So a group begins with one difference for each
+// of its vectors, the last one out of a table. Blocks beside whole groups take one path that goes block by block.
 #pragma once
 
 #include "aes/vector_streams.h"
@@ -22,8 +22,10 @@ struct Ocb {
   Byte* out;
   uint64_t number;  // of the next block
   size_t blocks;
-  __m128i offset, checksum;  // offset: of the block before
-  alignas(64) Byte difference[kGroupBytes<V>];
+  __m128i offset, checksum;           // offset: of the block before
+  static constexpr size_t kKept = 8;  // last vectors that are at hand: for all but one group in 256
+  static constexpr size_t kLast = kGroupBytes<V> - sizeof(V);
+  alignas(64) Byte difference[kLast + kKept * sizeof(V)];
 
   [[gnu::always_inline]] Ocb(const Key& key, const OcbRun& run) noexcept
       : keys(key),
@@ -39,38 +41,60 @@ struct Ocb {
     return load_block(l + kBlockBytes * __builtin_ctzll(block));
   }
 
-  [[gnu::always_inline]] void fill_differences() noexcept {
-    __m128i sum = _mm_setzero_si128();
-    store_block(difference, sum);
-    for (size_t j = 1; j < kBlocks; j++) {
-      sum = _mm_xor_si128(sum, step(j));
-      store_block(difference + kBlockBytes * j, sum);
-    }
+  /// The last vector for a group whose last block has `zeros` zeros at the end of its number.
+  [[gnu::always_inline]] Byte* last_difference(int zeros) noexcept {
+    constexpr int kFirst = __builtin_ctzll(kBlocks);
+    const size_t slot = static_cast<size_t>(zeros - kFirst) % kKept;
+    return difference + kLast + slot * sizeof(V);
   }
 
-  /// Whole groups from a multiple of kBlocks on.
+  [[gnu::always_inline]] void fill_last_difference(int zeros, const Byte* but_last, __m128i until_last) noexcept {
+    Byte* const to = last_difference(zeros);
+    memcpy(to, but_last, sizeof(V) - kBlockBytes);
+    store_block(to + sizeof(V) - kBlockBytes, _mm_xor_si128(until_last, load_block(l + kBlockBytes * zeros)));
+  }
+
+  /// Whole groups; their first block's number is one more than a multiple of kBlocks.
   [[gnu::always_inline]] void groups() noexcept {
+    constexpr int kFirst = __builtin_ctzll(kBlocks), kEnd = kFirst + kKept;
+    __m128i sum_of_steps = _mm_setzero_si128();
+    Byte but_last[sizeof(V)];
+    for (size_t j = 1; j < kBlocks; j++) {
+      sum_of_steps = _mm_xor_si128(sum_of_steps, step(j));
+      store_block(j <= kBlocks - V::kLanes ? difference + kBlockBytes * (j - 1)
+                                           : but_last + kBlockBytes * (j - 1 + V::kLanes - kBlocks),
+                  sum_of_steps);
+    }
+    for (int zeros = kFirst; zeros < kEnd; zeros++) fill_last_difference(zeros, but_last, sum_of_steps);
     const V k0 = keys.template first<V>(), kn = keys.template last<V>();
-    const __m128i last_difference = load_block(difference + kGroupBytes<V> - kBlockBytes);
     V sum = V::zero();
     for (; blocks >= kBlocks; blocks -= kBlocks, number += kBlocks) {
-      Byte of_first[kBlockBytes];
-      store_block(of_first, _mm_xor_si128(offset, step(number)));
-      offset = _mm_xor_si128(load_block(of_first), last_difference);
-      const V base = V::broadcast(of_first), before = base ^ k0, after = base ^ kn;
+      const int zeros = __builtin_ctzll(number + kBlocks - 1);
+      if (zeros >= kEnd) fill_last_difference(zeros, but_last, sum_of_steps);
+      const Byte* const last = last_difference(zeros);
+      Byte of_before[kBlockBytes];
+      store_block(of_before, offset);
+      offset = _mm_xor_si128(offset, load_block(last + sizeof(V) - kBlockBytes));
+      const V base = V::broadcast(of_before), before = base ^ k0, after = base ^ kn;
+      const auto difference_of = [&](auto i) {
+        if constexpr (i < kInFlight - 1) return V::load(difference + i * sizeof(V));
+        if constexpr (i == kInFlight - 1) return V::load(last);
+      };
       V x[kInFlight];
       repeat<kInFlight>([&](auto i) {
         x[i] = V::load(in + i * sizeof(V));
         if constexpr (kDirection == Direction::encrypt) sum = sum ^ x[i];
-        x[i] = x[i] ^ before ^ V::load(difference + i * sizeof(V));
+        x[i] = x[i] ^ before ^ difference_of(i);
       });
       keys.template middle<kInFlight>(x, [](auto) {});
       repeat<kInFlight>([&](auto i) {
-        x[i] = last_round<kDirection>(x[i], after ^ V::load(difference + i * sizeof(V)));
+        x[i] = last_round<kDirection>(x[i], after ^ difference_of(i));
         if constexpr (kDirection == Direction::decrypt) sum = sum ^ x[i];
         x[i].store(out + i * sizeof(V));
       });
       in += kGroupBytes<V>, out += kGroupBytes<V>;
+      if (zeros >= kEnd)
+        fill_last_difference(kFirst + (zeros - kFirst) % static_cast<int>(kKept), but_last, sum_of_steps);
     }
     checksum = _mm_xor_si128(checksum, sum.sum());
   }
@@ -98,9 +122,8 @@ struct Ocb {
   }
 
   [[gnu::always_inline]] void run() noexcept {
-    if (blocks >= kBlocks) fill_differences();
     while (blocks > 0) {
-      const size_t until_group = kBlocks - number % kBlocks;
+      const size_t until_group = kBlocks - (number - 1) % kBlocks;
       if (until_group == kBlocks && blocks >= kBlocks) {
         groups();
       } else {
