@@ -42,6 +42,50 @@ using Kernel = void (*)(const Key&, const Run&) noexcept;
 using Blocks = void (*)(const Key&, const Byte* in, Byte* out, size_t blocks) noexcept;
 using Ghash = void (*)(Byte state[16], const Byte h[16], const Byte* in, size_t blocks) noexcept;
 
+/// Powers of GHASH's key (SP 800-38D, 6.4), in a form that is its maker's own.
+struct alignas(64) HashKey {
+  Byte powers[512];
+};
+
+/// Whole blocks of one message in an authenticated mode. Any alignment; out may equal in, must not partly overlap it.
+struct GcmRun {
+  const Byte* in;
+  Byte* out;
+  Byte* counter;  // [16] of the first block; its last 32 bits count, and are moved on
+  Byte* state;    // [16] GHASH so far; takes the ciphertext in
+  size_t blocks;
+};
+struct OcbRun {
+  const Byte* in;
+  Byte* out;
+  Byte* offset;    // [16] of the block before the first, in terms of RFC 7253; becomes that of the last block
+  Byte* checksum;  // [16] takes the plaintext in
+  const Byte* l;   // [64 * 16] L_0, L_1, ...
+  uint64_t first;  // number of the first block in the message, from 1
+  size_t blocks;
+};
+struct MacRun {
+  const Byte* in;
+  Byte* out;
+  Byte* counter;  // [16] of the first block; all bits count, and are moved on
+  Byte* state;    // [16] CBC-MAC so far
+  size_t blocks;
+};
+
+/// What a backend may do of the authenticated modes in one pass. A null slot is put together from the others, encrypt
+/// and decrypt. Limits do not bind these.
+struct Fused {
+  void (*gcm_prepare)(HashKey&, const Byte h[16]) noexcept = nullptr;  // never null where one of the next three is set
+  void (*gcm_hash)(const HashKey&, Byte state[16], const Byte* in, size_t blocks) noexcept = nullptr;
+  void (*gcm_encrypt)(const Key&, const HashKey&, const GcmRun&) noexcept = nullptr;
+  void (*gcm_decrypt)(const Key&, const HashKey&, const GcmRun&) noexcept = nullptr;
+  void (*ocb_encrypt)(const Key&, const OcbRun&) noexcept = nullptr;
+  void (*ocb_decrypt)(const Key&, const OcbRun&) noexcept = nullptr;
+  void (*mac)(const Key&, Byte state[16], const Byte* in, size_t blocks) noexcept = nullptr;  // CBC-MAC
+  void (*ctr_mac_in)(const Key&, const MacRun&) noexcept = nullptr;   // CTR, and CBC-MAC of what goes in
+  void (*ctr_mac_out)(const Key&, const MacRun&) noexcept = nullptr;  // CTR, and CBC-MAC of what comes out
+};
+
 /// The operations that a backend may offload. ctr: 128-bit big-endian counter; ctr32: the last 32 bits count (GCM).
 enum Op : unsigned { ecb_enc, ecb_dec, cbc_enc, cbc_dec, cfb_enc, cfb_dec, ofb, ctr, ctr32, xts_enc, xts_dec, kOps };
 
@@ -67,7 +111,8 @@ struct Backend {
   /// ECB over any number of blocks, any alignment, in == out allowed; never null.
   Blocks encrypt = nullptr, decrypt = nullptr;
   Offload offload = {};
-  Ghash ghash = nullptr;      // null: the generic one
+  Ghash ghash = nullptr;  // null: the generic one
+  Fused fused = {};
   Limits limits = {};         // binds the offload kernels only
   bool by_name_only = false;  // best() passes it over: its addresses depend on key and data
   /// How deep its functions go into the stack, where compilers spill round keys. The callers wipe so much after them.

@@ -10,6 +10,7 @@
 #include "aes/block_modes.h"
 #include "aes/key_schedule.h"
 #include "aes/round_tables.h"
+#include "aes/table_ghash.h"
 
 namespace nbdcrypt::aes {
 
@@ -131,6 +132,8 @@ constinit const Backend table{
     .encrypt = ecb_blocks<TableCipher<false>>,
     .decrypt = ecb_blocks<TableCipher<true>>,
     .offload = block_offload<TableCipher>(),
+    .ghash = ghash_by_table,
+    .fused = {.gcm_prepare = prepare_by_table, .gcm_hash = hash_by_table},
     .by_name_only = true,
 };
 

@@ -28,6 +28,15 @@ struct Xmm {
   static Xmm after(Xmm a, Xmm) noexcept { return a; }
   static void transpose(Xmm*) noexcept {}
 
+  static Xmm zero() noexcept { return {_mm_setzero_si128()}; }
+  static Xmm from_block(__m128i x) noexcept { return {x}; }
+  static Xmm reversed(Xmm x) noexcept { return {byte_reversed(x.v)}; }
+  template <int kHalves>
+  static Xmm multiply(Xmm a, Xmm b, Index<kHalves>) noexcept {
+    return {_mm_clmulepi64_si128(a.v, b.v, kHalves)};
+  }
+  __m128i sum() const noexcept { return v; }
+
   friend Xmm operator^(Xmm a, Xmm b) noexcept { return {_mm_xor_si128(a.v, b.v)}; }
   Xmm enc(Xmm key) const noexcept { return {_mm_aesenc_si128(v, key.v)}; }
   Xmm enc_last(Xmm key) const noexcept { return {_mm_aesenclast_si128(v, key.v)}; }
@@ -51,11 +60,13 @@ struct Xmm {
 
 constinit const Backend x86_aesni{
     .name = "x86-aesni",
-    .needs = cpu::aesni | cpu::sse41,
+    .needs = cpu::aesni | cpu::pclmul | cpu::sse41,
     .expand_key = expand_key_x86,
     .encrypt = ecb_blocks<Xmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Xmm, Direction::decrypt>,
     .offload = vector_offload<Xmm>(),
+    .ghash = ghash<Xmm>,
+    .fused = x86_fused<Xmm>(),
     .stack_bytes = 4096,
     .clear_registers = clear_xmm,
 };

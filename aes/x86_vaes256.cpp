@@ -31,6 +31,18 @@ struct Ymm {
     x[0].v = low;
   }
 
+  static Ymm zero() noexcept { return {_mm256_setzero_si256()}; }
+  static Ymm from_block(__m128i x) noexcept { return {_mm256_inserti128_si256(_mm256_setzero_si256(), x, 0)}; }
+  static Ymm reversed(Ymm x) noexcept {
+    return {_mm256_shuffle_epi8(
+        x.v, _mm256_broadcastsi128_si256(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)))};
+  }
+  template <int kHalves>
+  static Ymm multiply(Ymm a, Ymm b, Index<kHalves>) noexcept {
+    return {_mm256_clmulepi64_epi128(a.v, b.v, kHalves)};
+  }
+  __m128i sum() const noexcept { return _mm_xor_si128(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1)); }
+
   friend Ymm operator^(Ymm a, Ymm b) noexcept { return {_mm256_xor_si256(a.v, b.v)}; }
   Ymm enc(Ymm key) const noexcept { return {_mm256_aesenc_epi128(v, key.v)}; }
   Ymm enc_last(Ymm key) const noexcept { return {_mm256_aesenclast_epi128(v, key.v)}; }
@@ -77,6 +89,8 @@ constinit const Backend x86_vaes256{
     .encrypt = ecb_blocks<Ymm, Direction::encrypt>,
     .decrypt = ecb_blocks<Ymm, Direction::decrypt>,
     .offload = vector_offload<Ymm>(),
+    .ghash = ghash<Ymm>,
+    .fused = x86_fused<Ymm>(),
     .stack_bytes = 4096,
     .clear_registers = clear_ymm,
 };

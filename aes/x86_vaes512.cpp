@@ -35,6 +35,21 @@ struct Zmm {
     x[2].v = _mm512_shuffle_i32x4(b, d, 0x88), x[3].v = _mm512_shuffle_i32x4(b, d, 0xdd);
   }
 
+  static Zmm zero() noexcept { return {_mm512_setzero_si512()}; }
+  static Zmm from_block(__m128i x) noexcept { return {_mm512_inserti32x4(_mm512_setzero_si512(), x, 0)}; }
+  static Zmm reversed(Zmm x) noexcept {
+    return {_mm512_shuffle_epi8(
+        x.v, _mm512_broadcast_i32x4(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)))};
+  }
+  template <int kHalves>
+  static Zmm multiply(Zmm a, Zmm b, Index<kHalves>) noexcept {
+    return {_mm512_clmulepi64_epi128(a.v, b.v, kHalves)};
+  }
+  __m128i sum() const noexcept {
+    const __m128i low = _mm_xor_si128(_mm512_castsi512_si128(v), _mm512_extracti32x4_epi32(v, 1));
+    return _mm_xor_si128(low, _mm_xor_si128(_mm512_extracti32x4_epi32(v, 2), _mm512_extracti32x4_epi32(v, 3)));
+  }
+
   friend Zmm operator^(Zmm a, Zmm b) noexcept { return {_mm512_xor_si512(a.v, b.v)}; }
   Zmm enc(Zmm key) const noexcept { return {_mm512_aesenc_epi128(v, key.v)}; }
   Zmm enc_last(Zmm key) const noexcept { return {_mm512_aesenclast_epi128(v, key.v)}; }
@@ -93,6 +108,8 @@ constinit const Backend x86_vaes512{
     .encrypt = ecb_blocks<Zmm, Direction::encrypt>,
     .decrypt = ecb_blocks<Zmm, Direction::decrypt>,
     .offload = vector_offload<Zmm>(),
+    .ghash = ghash<Zmm>,
+    .fused = x86_fused<Zmm>(),
     .stack_bytes = 4096,
     .clear_registers = clear_zmm,
 };

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nbdcrypt-peers: our sectors against OpenSSL's and libgcrypt's, by turns in one process. `ratio` is our throughput
-// over the peer's. With NBDCRYPT_DISABLE_CPU=vaes,avx512 the comparison is that of plain AES-NI.
+// nbdcrypt-peers: our sectors, modes and packets against others', by turns. `ratio` is our throughput over the peer's.
+// With NBDCRYPT_DISABLE_CPU=vaes,avx512 the comparison is that of plain AES-NI.
 #include <exception>
 #include <functional>
 #include <iostream>
 #include <stdexcept>
 
+#include "bench/packets/packets.h"
+#include "bench/peers/modes.h"
 #include "bench/peers/peer.h"
 #include "bench/tables/machine.h"
 #include "bench/tables/options.h"
@@ -48,14 +50,26 @@ std::vector<bench::Row> rows_of_cell(const bench::SectorCase& cell, const aes::B
   return rows;
 }
 
+std::vector<bench::Row> sector_rows(const aes::Backend& backend, double seconds) {
+  std::vector<bench::Row> rows;
+  for (const bench::SectorCase& cell : bench::sector_cases()) {
+    for (bench::Row& row : rows_of_cell(cell, backend, seconds)) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<bench::Row> rows_of_table(const std::string& table, const aes::Backend& backend, double seconds) {
+  if (table == "sectors") return sector_rows(backend, seconds);
+  if (table == "modes") return bench::mode_peer_rows(backend, 128, seconds);
+  if (table == "packets") return bench::vpn_rows(backend, seconds);
+  if (table == "order") return bench::order_rows(backend);
+  throw std::runtime_error("table " + table + ": unknown, expected sectors, modes, packets, order");
+}
+
 int run(const bench::Options& options) {
   const aes::Backend& backend = modes::choose_backend(options.backend);
   const bench::Row machine = bench::this_machine();
-  std::vector<bench::Row> rows;
-  for (const bench::SectorCase& cell : bench::sector_cases()) {
-    for (bench::Row& row : rows_of_cell(cell, backend, options.seconds)) rows.push_back(std::move(row));
-  }
-  bench::publish(options.json_file, machine, rows);
+  bench::publish(options.json_file, machine, rows_of_table(options.table, backend, options.seconds));
   return 0;
 }
 
@@ -64,9 +78,12 @@ int run(const bench::Options& options) {
 int main(int argc, char** argv) try {
   const bench::Options options = bench::parse_options(argc, argv);
   if (options.help) {
-    std::cout << "nbdcrypt-peers [--backend NAME] [--seconds S] [--json FILE]\n"
-                 "Encrypts and decrypts sectors by turns with our best backend (or NAME), OpenSSL and libgcrypt;\n"
-                 "ratio is ours over the peer's. NBDCRYPT_DISABLE_CPU binds our side alone.\n"
+    std::cout << "nbdcrypt-peers [TABLE] [--backend NAME] [--seconds S] [--json FILE]\n"
+                 "Our best backend (or NAME) and others by turns; NBDCRYPT_DISABLE_CPU binds our side alone. Tables:\n"
+                 "  sectors   sectors of a volume, OpenSSL and libgcrypt; ratio is ours over the peer's\n"
+                 "  modes     messages of 16 KiB in all ten modes, OpenSSL and libgcrypt\n"
+                 "  packets   packets of a VPN in parallel, in order, over independent processes\n"
+                 "  order     ten million of them\n"
               << bench::kOptionsHelp;
     return 0;
   }

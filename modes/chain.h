@@ -32,6 +32,7 @@ const char* name_of(aes::Op op) noexcept;
 struct Calls {
   std::atomic<std::uint64_t> offload[aes::kOps] = {};  // calls of the offload kernel
   std::atomic<std::uint64_t> blocks[aes::kOps] = {};   // calls of encrypt() and decrypt() made on behalf of a mode
+  std::atomic<std::uint64_t> fused = 0;                // calls of kernels that do an authenticated mode in one pass
 };
 /// The counters of a backend in aes::built(). All other backends (tests make their own) share one set.
 Calls& calls_of(const aes::Backend& backend) noexcept;

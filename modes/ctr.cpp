@@ -9,11 +9,7 @@
 namespace nbdcrypt::modes::generic {
 namespace {
 
-constexpr auto kCount128 = [](Block counter, const Byte*) noexcept {
-  const std::uint64_t low = big_endian(counter.word[1]) + 1;
-  const std::uint64_t high = big_endian(counter.word[0]) + (low == 0);
-  return Block{{big_endian(high), big_endian(low)}};
-};
+constexpr auto kCount128 = [](Block counter, const Byte*) noexcept { return next_counter(counter); };
 
 constexpr auto kCount32 = [](Block counter, const Byte*) noexcept {
   const std::uint64_t low = big_endian(counter.word[1]);

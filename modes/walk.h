@@ -55,6 +55,13 @@ inline void xor_blocks(Byte* to, const Byte* a, const Byte* b, std::size_t block
   }
 }
 
+/// The next counter, all 128 bits counting (SP 800-38A, B.1).
+inline Block next_counter(Block counter) noexcept {
+  const std::uint64_t low = big_endian(counter.word[1]) + 1;
+  const std::uint64_t high = big_endian(counter.word[0]) + (low == 0);
+  return {{big_endian(high), big_endian(low)}};
+}
+
 /// Takes the blocks of a batch at most kBlocks at a time.
 ///   next(mask, in): the mask of the block behind in[16], whose own mask is `mask`.
 ///   crypt(masks, in, out, blocks): the cipher and the masks of `blocks` blocks; one call of the backend. May use masks

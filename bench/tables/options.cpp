@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/tables/options.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -10,22 +11,36 @@ namespace nbdcrypt::bench {
 const char* const kOptionsHelp =
     "  --backend NAME  this AES backend (nbdcrypt backends lists them)\n"
     "  --seconds S     time for each row, default 0.1\n"
-    "  --json FILE     write the rows as JSON as well; \"-\": to standard output, instead of the table\n";
+    "  --json FILE     write the rows as JSON as well; \"-\": to standard output, instead of the table\n"
+    "  --plot FILE     draw the rows as an SVG image\n"
+    "  --counts FILE   count guest instructions: FILE is what the counting emulator writes (bench/icount)\n";
+
+namespace {
+
+constexpr std::string_view kWithValue[] = {"--backend", "--seconds", "--json", "--plot", "--counts"};
+
+}  // namespace
 
 Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
-    if (name == "--help") {
-      options.help = true;
+    if (name == "--help" || name == "--selftest") {
+      (name == "--help" ? options.help : options.selftest) = true;
       continue;
     }
-    if (name != "--backend" && name != "--seconds" && name != "--json") {
+    if (!name.starts_with('-')) {
+      options.table = name;
+      continue;
+    }
+    if (std::ranges::find(kWithValue, name) == std::end(kWithValue)) {
       throw std::runtime_error("unknown option " + std::string(name));
     }
     if (++i == argc) throw std::runtime_error(std::string(name) + ": value missing");
     if (name == "--backend") options.backend = argv[i];
     if (name == "--json") options.json_file = argv[i];
+    if (name == "--plot") options.plot_file = argv[i];
+    if (name == "--counts") options.counts_file = argv[i];
     if (name == "--seconds") {
       char* end = nullptr;
       options.seconds = std::strtod(argv[i], &end);

@@ -7,9 +7,13 @@ namespace nbdcrypt::bench {
 
 /// The options that all cipher benchmarks take.
 struct Options {
-  std::string backend;    // empty: see the program's help
-  double seconds = 0.1;   // for each row
-  std::string json_file;  // empty: none; "-": to standard output instead of the table
+  std::string table = "sectors";  // the word without an option, where the program has tables
+  std::string backend;            // empty: see the program's help
+  double seconds = 0.1;           // for each row
+  std::string json_file;          // empty: none; "-": to standard output instead of the table
+  std::string plot_file;          // empty: none
+  std::string counts_file;        // of an emulator that counts instructions; empty: time is measured
+  bool selftest = false;
   bool help = false;
 };
 

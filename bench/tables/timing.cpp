@@ -78,6 +78,21 @@ std::vector<Measurement> measure(const std::vector<std::function<void()>>& conte
   return results;
 }
 
+double ns_a_call(const std::function<void()>& pass, double seconds) {
+  const std::size_t passes = passes_for(pass, seconds);
+  return seconds_of(pass, passes) * 1e9 / static_cast<double>(passes);
+}
+
+Repeated repeat_for(const std::function<void()>& pass, double seconds) {
+  const std::size_t at_once = passes_for(pass, seconds / 100);
+  Repeated all{0, 0};
+  do {
+    all.seconds += seconds_of(pass, at_once);
+    all.passes += at_once;
+  } while (all.seconds < seconds);
+  return all;
+}
+
 double core_clock_hz() {
   static const double hz = multiply_clock_hz();
   return hz;

@@ -25,6 +25,16 @@ Measurement summarise(std::vector<double> mb_per_s);
 std::vector<Measurement> measure(const std::vector<std::function<void()>>& contestants, std::size_t bytes_per_pass,
                                  double seconds_each);
 
+/// Nanoseconds of a call, from one run of about `seconds`.
+double ns_a_call(const std::function<void()>& pass, double seconds);
+
+/// Calls again and again for at least `seconds`.
+struct Repeated {
+  std::size_t passes;
+  double seconds;
+};
+Repeated repeat_for(const std::function<void()>& pass, double seconds);
+
 /// The clock of this core under load in Hz, from a chain of dependent multiplications (3 cycles each on every x86-64
 /// since 2008); NaN on processors for which that is not known. Measured once, 20 ms.
 double core_clock_hz();

@@ -65,13 +65,10 @@ std::uint64_t VecRecord::number(const std::string& name) const {
 
 class VecParser {
  public:
-  VecParser(const std::string& path, const std::function<void(const VecRecord&)>& visit)
-      : path_(path.starts_with('/') ? path : std::string(NBDCRYPT_VECTORS) + "/" + path), visit_(visit) {}
+  VecParser(const std::string& path, const std::function<void(const VecRecord&)>& visit) : path_(path), visit_(visit) {}
 
-  std::size_t run() {
-    std::ifstream file(path_);
-    if (!file) throw std::runtime_error(path_ + ": cannot be read");
-    for (std::string line; std::getline(file, line);) {
+  std::size_t run(std::istream& text) {
+    for (std::string line; std::getline(text, line);) {
       line_++;
       take(line);
     }
@@ -131,8 +128,16 @@ class VecParser {
   std::size_t line_ = 0, records_ = 0;
 };
 
+std::size_t for_each_record(std::istream& text, const std::string& name,
+                            const std::function<void(const VecRecord&)>& visit) {
+  return VecParser(name, visit).run(text);
+}
+
 std::size_t for_each_record(const std::string& path, const std::function<void(const VecRecord&)>& visit) {
-  return VecParser(path, visit).run();
+  const std::string whole = path.starts_with('/') ? path : std::string(NBDCRYPT_VECTORS) + "/" + path;
+  std::ifstream file(whole);
+  if (!file) throw std::runtime_error(whole + ": cannot be read");
+  return for_each_record(file, whole, visit);
 }
 
 }  // namespace nbdcrypt::test

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,8 @@ class VecRecord {
 /// were. Throws std::runtime_error "file:line: ..." when the file cannot be read, holds no record or a line of no known
 /// form, a record names an attribute twice, or `visit` did not read each of its attributes.
 std::size_t for_each_record(const std::string& path, const std::function<void(const VecRecord&)>& visit);
+/// The same for the text of a file; `name`: what it is called in messages.
+std::size_t for_each_record(std::istream& text, const std::string& name,
+                            const std::function<void(const VecRecord&)>& visit);
 
 }  // namespace nbdcrypt::test

@@ -37,6 +37,7 @@ inline __m512i _mm512_loadu_si512(const void* p) {
 inline void _mm512_storeu_si512(void* p, __m512i a) {
   for (int i = 0; i < 4; i++) _mm_storeu_si128(static_cast<__m128i*>(p) + i, a.lane[i]);
 }
+inline __m512i _mm512_setzero_si512() { return {}; }
 inline __m512i _mm512_broadcast_i32x4(__m128i a) { return {{a, a, a, a}}; }
 inline __m512i _mm512_castsi128_si512(__m128i a) {
   const __m128i undefined = _mm_set1_epi8(0x5a);

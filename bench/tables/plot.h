@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "bench/tables/row.h"
+
+namespace nbdcrypt::bench {
+
+/// A bar for each row that has the number `figure`, labelled by the fields before it that are not the same in all rows,
+/// as an SVG image that needs nothing else.
+void write_svg(std::ostream& out, const std::vector<Row>& rows, const std::string& figure);
+
+}  // namespace nbdcrypt::bench
