@@ -45,7 +45,9 @@ struct CounterBlock {
   [[gnu::always_inline]] __m128i next() noexcept {
     const __m128i block =
         _mm_set_epi64x(static_cast<long long>(__builtin_bswap64(low)), static_cast<long long>(__builtin_bswap64(high)));
-    high += ++low == 0;
+    const bool carry = __builtin_add_overflow(low, uint64_t{1}, &low);
+    asm("" : "+r"(low));  // no branch on the carry: in EAX the counter is secret
+    high += carry;
     return block;
   }
   void store(Byte* p) const noexcept {
