@@ -27,7 +27,7 @@ std::vector<double> Meter::costs(const std::vector<std::function<void()>>& conte
     for (const auto& pass : contestants) {
       pass();  // what happens once is not counted
       const std::size_t region = counter_->count(pass);
-      result.push_back(static_cast<double>(counter_->counts().at(region)));
+      result.push_back(static_cast<double>(counter_->regions().at(region).instructions));
     }
     return result;
   }
