@@ -5,27 +5,28 @@
 #include <exception>
 #include <iostream>
 
-#include "aes/registry.h"
 #include "bench/tables/machine.h"
 #include "bench/tables/options.h"
 #include "bench/tables/output.h"
-#include "bench/tables/sectors.h"
-#include "modes/backend_choice.h"
+#include "bench/tables/tables.h"
 
 namespace {
 
 using namespace nbdcrypt;
 
 int run(const bench::Options& options) {
-  const aes::Backend* named = options.backend.empty() ? nullptr : &modes::choose_backend(options.backend);
+  const bench::Table& table = bench::table_named(options.table.empty() ? "sectors" : options.table);
   const bench::Row machine = bench::this_machine();
-  std::vector<bench::Row> rows;
-  for (const aes::Backend* backend : aes::all()) {
-    if (named != nullptr && backend != named) continue;
-    for (bench::Row& row : bench::sector_rows(*backend, options.seconds)) rows.push_back(std::move(row));
-  }
-  bench::publish(options.json_file, machine, rows);
+  bench::publish(options.json_file, machine, table.rows(options.backend, options.seconds));
   return 0;
+}
+
+void help() {
+  std::cout << "nbdcrypt-tables [--table NAME] [--backend NAME] [--seconds S] [--json FILE]\n"
+               "How fast the backends that run here are; ratio is over one block at a time (off). Tables:\n";
+  for (const bench::Table& table : bench::all_tables())
+    std::cout << "  " << table.name << ": " << table.summary << '\n';
+  std::cout << "  --table NAME    which one, default sectors\n" << bench::kOptionsHelp;
 }
 
 }  // namespace
@@ -33,11 +34,7 @@ int run(const bench::Options& options) {
 int main(int argc, char** argv) try {
   const bench::Options options = bench::parse_options(argc, argv);
   if (options.help) {
-    std::cout << "nbdcrypt-tables [--backend NAME] [--seconds S] [--json FILE]\n"
-                 "Encrypts and decrypts sectors with every backend that runs here: one block a call (off), one sector "
-                 "a call\n"
-                 "(buffer), all sectors at once (batch); ratio is over off.\n"
-              << bench::kOptionsHelp;
+    help();
     return 0;
   }
   return run(options);

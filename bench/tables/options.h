@@ -7,6 +7,7 @@ namespace nbdcrypt::bench {
 
 /// The options that all cipher benchmarks take.
 struct Options {
+  std::string table;      // empty: not given
   std::string backend;    // empty: see the program's help
   double seconds = 0.1;   // for each row
   std::string json_file;  // empty: none; "-": to standard output instead of the table
