@@ -43,8 +43,10 @@ Picture picture_of(const std::string& file) {
 std::string plot_script(const Grid& grid, const std::string& title, Picture picture, const std::string& file) {
   std::string script = "$data << END\n";
   std::size_t groups = 0;
+  std::string names;
   for (const Grid::Line& line : grid.lines) {
     if (!line.data) continue;
+    names += fmt::format("{}{} {}", groups == 0 ? "" : ", ", quoted(line.title), groups);
     ++groups;
     script += word(line.title);
     for (const Grid::Cell& cell : line.cells)
@@ -56,9 +58,10 @@ std::string plot_script(const Grid& grid, const std::string& title, Picture pict
   script += fmt::format("set terminal {} size {},520 noenhanced font 'sans,12'\nset output {}\n",
                         picture == Picture::svg ? "svg" : "png", 120 + groups * (columns * 34 + 40), quoted(file));
   script += fmt::format(
-      "set title {}\nset ylabel '% of {}'\nset yrange [0:*]\nset grid ytics\nset key outside bottom center horizontal\n"
-      "set style fill pattern border -1\nset xtics scale 0\nset xrange [-0.6:{}]\n",
-      quoted(title), columns == 0 ? "" : grid.columns.front(), static_cast<double>(groups) - 0.4);
+      "set title {}\nset ylabel '% of {}'\nset yrange [0:*]\nset offsets 0,0,12,0\nset grid ytics\nset key outside "
+      "bottom center horizontal\n"
+      "set style fill pattern border -1\nset xtics scale 0 ({})\nset xrange [-0.6:{}]\n",
+      quoted(title), columns == 0 ? "" : grid.columns.front(), names, static_cast<double>(groups) - 0.4);
   // Boxes at places of our own, as labels on a clustered histogram would need the same places once more.
   const double width = 0.8 / static_cast<double>(columns + 1);
   script += fmt::format("set boxwidth {:.4f}\nplot ", width);
@@ -66,10 +69,10 @@ std::string plot_script(const Grid& grid, const std::string& title, Picture pict
     const Shade& shade = kShades[c % std::size(kShades)];
     const double shift = (static_cast<double>(c) - static_cast<double>(columns - 1) / 2) * width;
     script += fmt::format(
-        "{}$data using ($0+{:.4f}):{}{} with boxes fillstyle pattern {} linecolor rgb '{}' title {}, \\\n"
+        "{}$data using ($0+{:.4f}):{} with boxes fillstyle pattern {} linecolor rgb '{}' title {}, \\\n"
         "$data using ($0+{:.4f}):{}:(sprintf('%.0f', ${})) with labels offset 0,0.6 font 'sans,10' notitle",
-        c == 0 ? "" : ", \\\n", shift, c + 2, c == 0 ? ":xtic(1)" : "", shade.pattern, shade.colour,
-        quoted(grid.columns[c]), shift, c + 2, c + 2);
+        c == 0 ? "" : ", \\\n", shift, c + 2, shade.pattern, shade.colour, quoted(grid.columns[c]), shift, c + 2,
+        c + 2);
   }
   return script + "\n";
 }

@@ -123,8 +123,10 @@ std::string html_rows(const std::vector<Row>& rows) {
 
 std::string html_machine(const Row& machine) {
   std::string out = "<dl>\n";
-  for (const auto& [name, value] : machine.fields())
+  for (const auto& [name, value] : machine.fields()) {
+    if (value == Value(std::string())) continue;
     out += "<dt>" + escaped(name) + "</dt><dd>" + std::visit(Shown{}, value) + "</dd>\n";
+  }
   return out + "</dl>\n";
 }
 

@@ -95,9 +95,14 @@ std::string spread(const Grid::Cell& cell) {
 
 constexpr std::size_t kTitleColumns = 24;
 
-void write_part(std::ostream& out, const Grid& grid, const std::string& heading, CellText text_of, bool data) {
-  if (std::none_of(grid.lines.begin(), grid.lines.end(), [&](const Grid::Line& line) { return line.data == data; }))
-    return;
+void write_part(std::ostream& out, const Grid& grid, const char* separator, const std::string& heading,
+                CellText text_of, bool data) {
+  const auto is_told = [&](const Grid::Line& line) {
+    return line.data == data && std::any_of(line.cells.begin(), line.cells.end(),
+                                            [&](const Grid::Cell& cell) { return text_of(cell) != "-"; });
+  };
+  if (std::none_of(grid.lines.begin(), grid.lines.end(), is_told)) return;
+  out << separator;
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < grid.columns.size(); ++c) {
     std::size_t width = grid.columns[c].size();
@@ -162,20 +167,17 @@ Grid grid_of(const std::vector<Row>& rows) {
     }
     const auto column = std::find(grid.columns.begin(), grid.columns.end(), text(row, "column"));
     line->cells[static_cast<std::size_t>(column - grid.columns.begin())] = {
-        number(row, data ? "kb_per_s" : "per_second"), number(row, "ratio"), number(row, "spread"),
-        number(row, "server_cpu_s_per_gb")};
+        number(row, data ? "kb_per_s" : "per_second"), number(row, "ratio"),
+        number(row, "rounds") > 1 ? number(row, "spread") : kUnknown, number(row, "server_cpu_s_per_gb")};
   }
   return grid;
 }
 
 void write_table(std::ostream& out, const Grid& grid) {
-  write_part(out, grid, "kB/s (of the first)", rate, true);
-  out << '\n';
-  write_part(out, grid, "per second", rate, false);
-  out << '\n';
-  write_part(out, grid, "server CPU, s per GB", cpu, true);
-  out << '\n';
-  write_part(out, grid, "spread of kB/s", spread, true);
+  write_part(out, grid, "", "kB/s (of the first)", rate, true);
+  write_part(out, grid, "\n", "per second", rate, false);
+  write_part(out, grid, "\n", "server CPU, s per GB", cpu, true);
+  write_part(out, grid, "\n", "spread of kB/s", spread, true);
 }
 
 void write_csv(std::ostream& out, const std::vector<Row>& rows) {
