@@ -126,6 +126,8 @@ Plan plan_of(const Arguments& arguments) {
   if (plan.load.file_bytes < kMinFileBytes) throw Error(Kind::usage, "option --file-size: at least 4M");
   plan.load.files = arguments.get_or<std::uint32_t>("files", 4096);
   plan.load.seconds = seconds_option(arguments);
+  if (plan.load.seconds > 0 && plan.tool == fs::Tool::bonnie)
+    throw Error(Kind::usage, "option --seconds cannot be combined with --tool bonnie++: it runs to its end");
   plan.runs = static_cast<int>(arguments.get_or<std::uint32_t>("runs", 3));
   if (plan.runs < 1 || plan.runs > 1000) throw Error(Kind::usage, "option --runs: expected 1 to 1000");
   plan.bed.cipher = arguments.get_or<std::string>("cipher", "aes-xts-plain64");

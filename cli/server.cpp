@@ -90,6 +90,16 @@ pid_t wait_until_it_serves(const Entry& entry, const std::string& program) {
   }
 }
 
+// One that was interrupted while it went into the background lives before its number is in the file.
+pid_t pid_once_written(const Entry& entry, Role role, const char* pid_file) {
+  for (int tries = 0; tries < 300; ++tries) {
+    if (const pid_t pid = entry.pid_in(pid_file)) return pid;
+    if (!entry.lives(role)) break;
+    std::this_thread::sleep_for(10ms);
+  }
+  return 0;
+}
+
 void pass_on_warnings(const std::string& nbdkit_errors) {
   std::istringstream lines(nbdkit_errors);
   for (std::string line; std::getline(lines, line);) std::cerr << line << "\n";
@@ -182,8 +192,8 @@ std::vector<std::string> nbdkit_words(const Entry& entry) {
 }
 
 bool end_process(const Entry& entry, Role role, const char* pid_file, std::chrono::milliseconds patience) {
-  const pid_t pid = entry.pid_in(pid_file);
   if (!entry.lives(role)) return true;
+  const pid_t pid = pid_once_written(entry, role, pid_file);
   const FileDescriptor process(pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, pid, 0)) : -1);
   const auto signal = [&](int number) {
     // It still holds its lock, so the number that we opened before meant this process and no later one.
