@@ -49,7 +49,6 @@ std::vector<bench::Row> rows_of_cell(const bench::SectorCase& cell, const aes::B
 }
 
 int run(const bench::Options& options) {
-  if (!options.table.empty()) throw std::runtime_error("--table: there is only one");
   const aes::Backend& backend = modes::choose_backend(options.backend);
   const bench::Row machine = bench::this_machine();
   std::vector<bench::Row> rows;

@@ -5,28 +5,18 @@
 #include <exception>
 #include <iostream>
 
-#include "bench/tables/machine.h"
 #include "bench/tables/options.h"
-#include "bench/tables/output.h"
 #include "bench/tables/tables.h"
 
 namespace {
 
 using namespace nbdcrypt;
 
-int run(const bench::Options& options) {
-  const bench::Table& table = bench::table_named(options.table.empty() ? "sectors" : options.table);
-  const bench::Row machine = bench::this_machine();
-  bench::publish(options.json_file, machine, table.rows(options.backend, options.seconds));
-  return 0;
-}
-
-void help() {
-  std::cout << "nbdcrypt-tables [--table NAME] [--backend NAME] [--seconds S] [--json FILE]\n"
-               "How fast the backends that run here are; ratio is over one block at a time (off). Tables:\n";
-  for (const bench::Table& table : bench::all_tables())
-    std::cout << "  " << table.name << ": " << table.summary << '\n';
-  std::cout << "  --table NAME    which one, default sectors\n" << bench::kOptionsHelp;
+void print_help() {
+  std::cout << "nbdcrypt-tables [TABLE] [--backend NAME] [--seconds S] [--json FILE]\n"
+               "Tables, for every backend that runs here or the one that is named; ratio is over one block a call:\n";
+  for (const bench::Table& table : bench::tables()) std::cout << "  " << table.name << "  " << table.what << '\n';
+  std::cout << bench::kOptionsHelp;
 }
 
 }  // namespace
@@ -34,10 +24,11 @@ void help() {
 int main(int argc, char** argv) try {
   const bench::Options options = bench::parse_options(argc, argv);
   if (options.help) {
-    help();
+    print_help();
     return 0;
   }
-  return run(options);
+  bench::run_table(options);
+  return 0;
 } catch (const std::exception& error) {
   std::cerr << "nbdcrypt-tables: " << error.what() << '\n';
   return 1;

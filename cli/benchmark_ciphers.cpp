@@ -109,16 +109,18 @@ std::vector<Cipher> ciphers_of(const Arguments& arguments) {
 
 int run_table(const Arguments& arguments, const std::string& name, const std::string& json_file) {
   if (name == "list") {
-    for (const bench::Table& table : bench::all_tables()) fmt::print("{:<10} {}\n", table.name, table.summary);
+    for (const bench::Table& table : bench::tables()) fmt::print("{:<10} {}\n", table.name, table.what);
     return 0;
   }
   for (const char* option : {"cipher", "key-size"}) {
     if (arguments.has(option)) throw Error(Kind::usage, fmt::format("option --{} is not for --table", option));
   }
-  const bench::Table& table = bench::table_named(name);
-  const Row machine = bench::this_machine();
-  bench::publish(json_file, machine,
-                 table.rows(arguments.get_or<std::string>("backend", ""), seconds_of(arguments, 0.1)));
+  bench::Options options;
+  options.table = name;
+  options.backend = arguments.get_or<std::string>("backend", "");
+  options.seconds = seconds_of(arguments, options.seconds);
+  options.json_file = json_file;
+  bench::run_table(options);
   return 0;
 }
 

@@ -20,11 +20,14 @@ Options parse_options(int argc, char** argv) {
       options.help = true;
       continue;
     }
-    if (name != "--table" && name != "--backend" && name != "--seconds" && name != "--json") {
+    if (!name.starts_with('-')) {
+      options.table = name;
+      continue;
+    }
+    if (name != "--backend" && name != "--seconds" && name != "--json") {
       throw std::runtime_error("unknown option " + std::string(name));
     }
     if (++i == argc) throw std::runtime_error(std::string(name) + ": value missing");
-    if (name == "--table") options.table = argv[i];
     if (name == "--backend") options.backend = argv[i];
     if (name == "--json") options.json_file = argv[i];
     if (name == "--seconds") {

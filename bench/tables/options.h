@@ -7,10 +7,10 @@ namespace nbdcrypt::bench {
 
 /// The options that all cipher benchmarks take.
 struct Options {
-  std::string table;      // empty: not given
-  std::string backend;    // empty: see the program's help
-  double seconds = 0.1;   // for each row
-  std::string json_file;  // empty: none; "-": to standard output instead of the table
+  std::string table = "sectors";  // the word without an option, where the program has tables
+  std::string backend;            // empty: see the program's help
+  double seconds = 0.1;           // for each row
+  std::string json_file;          // empty: none; "-": to standard output instead of the table
   bool help = false;
 };
 

@@ -4,38 +4,41 @@
 #include <stdexcept>
 
 #include "aes/registry.h"
+#include "bench/tables/machine.h"
+#include "bench/tables/output.h"
 #include "bench/tables/sectors.h"
 #include "modes/backend_choice.h"
 
 namespace nbdcrypt::bench {
-namespace {
 
-std::vector<Row> sectors_of_all(const std::string& backend, double seconds) {
-  const aes::Backend* named = backend.empty() ? nullptr : &modes::choose_backend(backend);
-  std::vector<Row> rows;
-  for (const aes::Backend* each : aes::all()) {
-    if (named != nullptr && each != named) continue;
-    for (Row& row : sector_rows(*each, seconds)) rows.push_back(std::move(row));
-  }
-  return rows;
+const std::vector<Table>& tables() {
+  static const std::vector<Table> all = {
+      {"sectors", "sectors of a volume, one block, one sector and one batch a call", sector_rows}};
+  return all;
 }
-
-constexpr Table kTables[] = {
-    {"sectors", "sectors of a volume: one block a call (off), one sector a call (buffer), all at once (batch)",
-     sectors_of_all},
-};
-
-}  // namespace
-
-std::span<const Table> all_tables() { return kTables; }
 
 const Table& table_named(const std::string& name) {
   std::string known;
-  for (const Table& table : kTables) {
+  for (const Table& table : tables()) {
     if (name == table.name) return table;
-    known += known.empty() ? table.name : std::string(", ") + table.name;
+    known.append(known.empty() ? "" : ", ").append(table.name);
   }
-  throw std::runtime_error("--table " + name + ": expected " + known);
+  throw std::runtime_error("table " + name + ": unknown, expected " + known);
+}
+
+std::vector<const aes::Backend*> chosen_backends(const std::string& name) {
+  if (name.empty() || name == "all") return {aes::all().begin(), aes::all().end()};
+  return {&modes::choose_backend(name)};
+}
+
+void run_table(const Options& options) {
+  const Table& table = table_named(options.table);
+  const Row machine = this_machine();
+  std::vector<Row> rows;
+  for (const aes::Backend* backend : chosen_backends(options.backend)) {
+    for (Row& row : table.rows(*backend, options.seconds)) rows.push_back(std::move(row));
+  }
+  publish(options.json_file, machine, rows);
 }
 
 }  // namespace nbdcrypt::bench

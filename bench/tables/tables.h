@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of cipher tables, which nbdcrypt-tables and nbdcrypt benchmark share. A new table is a line in tables.cpp.
+// The cipher tables by name, for every program that prints them.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
+#include "aes/backend.h"
+#include "bench/tables/options.h"
 #include "bench/tables/row.h"
 
 namespace nbdcrypt::bench {
 
 struct Table {
-  const char* name;     // of --table, and of the rows' field "table"
-  const char* summary;  // one line, for people
-  /// `backend`: empty for all that run here. `seconds`: for each row. Throws for an unknown backend.
-  std::vector<Row> (*rows)(const std::string& backend, double seconds);
+  const char* name;
+  const char* what;  // one line for --help
+  std::vector<Row> (*rows)(const aes::Backend&, double seconds);
 };
 
-std::span<const Table> all_tables();
+const std::vector<Table>& tables();
 
-/// Throws std::runtime_error that lists the names.
+/// Throws std::runtime_error that lists the known ones.
 const Table& table_named(const std::string& name);
+
+/// "all" or nothing: every backend that runs here; else the one of that name.
+std::vector<const aes::Backend*> chosen_backends(const std::string& name);
+
+/// What all of nbdcrypt-tables does: measures, prints, writes JSON.
+void run_table(const Options& options);
 
 }  // namespace nbdcrypt::bench
