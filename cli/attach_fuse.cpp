@@ -64,10 +64,18 @@ class Starting {
   }
   Starting(const Starting&) = delete;
   Starting& operator=(const Starting&) = delete;
+  // A signal that comes just before its loop begins is forgotten by libfuse, and it would run for ever.
   ~Starting() {
-    if (pid_ > 0) {
-      kill(pid_, SIGTERM);
-      wait_for(pid_);
+    if (pid_ <= 0) return;
+    kill(pid_, SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + kBusyPatience;
+    while (waitpid(pid_, nullptr, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() > deadline) {
+        kill(pid_, SIGKILL);
+        wait_for(pid_);
+        return;
+      }
+      std::this_thread::sleep_for(kPollInterval);
     }
   }
   void wait_until_mounted() {

@@ -30,7 +30,8 @@ struct Arguments {
   }
 };
 
-/// Options of one name take a value in all commands or in none, as the name of the command may come after them.
+/// Options of one name take a value in all commands or in none, as the name of the command may come after them; where
+/// that is not so (--json), it has to come first.
 /// Numbers are std::uint32_t or std::uint64_t (a minus sign is refused), sizes in bytes cli::ByteSize, flags
 /// po::bool_switch().
 struct Command {
@@ -51,6 +52,7 @@ Command is_luks_command();
 Command luks_uuid_command();
 Command copy_command();
 Command backends_command();
+Command benchmark_command();
 Command open_command();
 Command create_command();  // as open --type plain, with its arguments the other way round
 Command close_command();

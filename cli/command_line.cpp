@@ -47,8 +47,19 @@ bool has_short_name(const po::option_description& option) {
   return option.canonical_display_name(po::command_line_style::allow_dash_for_short)[0] == '-';
 }
 
-// The options of all commands, each name once: with its short form where any command gives it one.
-po::options_description options_of_all(std::span<const Command> commands) {
+const Command* find_command(std::span<const Command> commands, const std::string& name) {
+  for (const Command& command : commands) {
+    if (name == command.name) return &command;
+    for (const char* alias : command.aliases) {
+      if (name == alias) return &command;
+    }
+  }
+  return nullptr;
+}
+
+// The options of all commands, each name once: with its short form where any command gives it one. When the command
+// comes first, as it mostly does, its own options are what they are there; --json has a value in some commands alone.
+po::options_description options_of_all(std::span<const Command> commands, const Command* own) {
   std::map<std::string, boost::shared_ptr<po::option_description>> by_name;
   const auto collect = [&by_name](const po::options_description& options) {
     for (const auto& option : options.options()) {
@@ -56,6 +67,7 @@ po::options_description options_of_all(std::span<const Command> commands) {
       if (known == nullptr || (!has_short_name(*known) && has_short_name(*option))) known = option;
     }
   };
+  if (own != nullptr) collect(options_of(*own));
   collect(common_options());
   for (const Command& command : commands) collect(options_of(command));
   po::options_description all;
@@ -98,12 +110,7 @@ po::variables_map values_of(const po::parsed_options& parsed, const std::string&
 }
 
 const Command& command_named(std::span<const Command> commands, const std::string& name) {
-  for (const Command& command : commands) {
-    if (name == command.name) return command;
-    for (const char* alias : command.aliases) {
-      if (name == alias) return command;
-    }
-  }
+  if (const Command* found = find_command(commands, name)) return *found;
   refuse("unknown command " + name, "'nbdcrypt --help' lists the commands");
 }
 
@@ -138,7 +145,8 @@ CommandLine parse_command_line(std::span<const Command> commands, const Words& w
   const Words before(words.begin(), dashes);
   Words after(dashes == words.end() ? dashes : dashes + 1, words.end());
 
-  const po::options_description all = options_of_all(commands);
+  const Command* leading = before.empty() ? nullptr : find_command(commands, before.front());
+  const po::options_description all = options_of_all(commands, leading);
   const po::parsed_options first = parse(before, all, "");
   Words positional = positional_words(first);
   CommandLine line;

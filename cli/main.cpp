@@ -22,9 +22,9 @@ namespace {
 constexpr char kVersion[] = NBDCRYPT_VERSION;
 
 std::vector<Command> commands() {
-  return {luks_format_command(), luks_dump_command(), is_luks_command(), luks_uuid_command(), open_command(),
-          create_command(),      close_command(),     status_command(),  mount_command(),     umount_command(),
-          serve_command(),       copy_command(),      backends_command()};
+  return {luks_format_command(), luks_dump_command(), is_luks_command(),  luks_uuid_command(), open_command(),
+          create_command(),      close_command(),     status_command(),   mount_command(),     umount_command(),
+          serve_command(),       copy_command(),      backends_command(), benchmark_command()};
 }
 
 // A file that is opened next must not become standard output.

@@ -77,17 +77,27 @@ void append_plain(std::vector<std::string>& words, const volume::OpenOptions& o)
   throw Error(Kind::io, "nbdkit: " + complaint);
 }
 
-// nbdkit's first process ends when the second one is about to serve; the file with its number says that it does.
-pid_t wait_until_it_serves(const Entry& entry) {
+// The first process ends when the second one is about to serve; the file with its number says that it does.
+pid_t wait_until_it_serves(const Entry& entry, const std::string& program) {
   const auto deadline = std::chrono::steady_clock::now() + kStartPatience;
   for (;;) {
     if (const pid_t pid = entry.pid_in(kServerPidFile)) return pid;
     if (!entry.lives(Role::server))
-      throw Error(Kind::io, "nbdkit: ended right after its start", 0, "the system log may say why");
-    if (std::chrono::steady_clock::now() > deadline) throw Error(Kind::io, "nbdkit: does not serve after 30 s");
+      throw Error(Kind::io, program + ": ended right after its start", 0, "the system log may say why");
+    if (std::chrono::steady_clock::now() > deadline) throw Error(Kind::io, program + ": does not serve after 30 s");
     Interrupts::check();
     std::this_thread::sleep_for(5ms);
   }
+}
+
+// One that was interrupted while it went into the background lives before its number is in the file.
+pid_t pid_once_written(const Entry& entry, Role role, const char* pid_file) {
+  for (int tries = 0; tries < 300; ++tries) {
+    if (const pid_t pid = entry.pid_in(pid_file)) return pid;
+    if (!entry.lives(role)) break;
+    std::this_thread::sleep_for(10ms);
+  }
+  return 0;
 }
 
 void pass_on_warnings(const std::string& nbdkit_errors) {
@@ -154,27 +164,36 @@ std::string complaint_of(const std::string& nbdkit_errors) {
   return last;
 }
 
-pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked) {
+pid_t start_in_entry(const Entry& entry, Program program, const std::function<void(const Outcome&)>& refuse) {
   entry.unlink(kSocketFile);
   entry.unlink(kServerPidFile);
   {
-    const FileDescriptor key = key_pipe(unlocked.volume_key);
     const FileDescriptor lock = entry.lock_for(Role::server);
-    Program nbdkit{.argv = {nbdkit_program(), "-U", entry.path(kSocketFile), "-P", entry.path(kServerPidFile)},
-                   .inherit = {key.get(), lock.get()},
-                   .own_session = true};
-    if (options.read_only) nbdkit.argv.emplace_back("-r");
-    for (std::string& word : plugin_words(options, unlocked, key.get())) nbdkit.argv.push_back(std::move(word));
-    const Outcome outcome = run(nbdkit);
-    if (!outcome.ok()) throw_start_error(options, complaint_of(outcome.err));
+    program.inherit.push_back(lock.get());
+    program.own_session = true;
+    const Outcome outcome = run(program);
+    if (!outcome.ok()) refuse(outcome);
     pass_on_warnings(outcome.err);
   }  // from here on the server alone holds its lock
-  return wait_until_it_serves(entry);
+  return wait_until_it_serves(entry, program.argv.front());
+}
+
+pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked) {
+  const FileDescriptor key = key_pipe(unlocked.volume_key);
+  Program nbdkit{.argv = nbdkit_words(entry), .inherit = {key.get()}};
+  if (options.read_only) nbdkit.argv.emplace_back("-r");
+  for (std::string& word : plugin_words(options, unlocked, key.get())) nbdkit.argv.push_back(std::move(word));
+  return start_in_entry(entry, std::move(nbdkit),
+                        [&](const Outcome& outcome) { throw_start_error(options, complaint_of(outcome.err)); });
+}
+
+std::vector<std::string> nbdkit_words(const Entry& entry) {
+  return {nbdkit_program(), "-U", entry.path(kSocketFile), "-P", entry.path(kServerPidFile)};
 }
 
 bool end_process(const Entry& entry, Role role, const char* pid_file, std::chrono::milliseconds patience) {
-  const pid_t pid = entry.pid_in(pid_file);
   if (!entry.lives(role)) return true;
+  const pid_t pid = pid_once_written(entry, role, pid_file);
   const FileDescriptor process(pid > 0 ? static_cast<int>(syscall(SYS_pidfd_open, pid, 0)) : -1);
   const auto signal = [&](int number) {
     // It still holds its lock, so the number that we opened before meant this process and no later one.

@@ -8,10 +8,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "cli/entry.h"
+#include "cli/process.h"
 #include "volume/open.h"
 
 namespace nbdcrypt::cli {
@@ -32,6 +34,13 @@ std::vector<std::string> plugin_words(const volume::OpenOptions& options, const 
 /// Starts nbdkit in the background, listening at NAME/nbd.sock, and returns once it serves. Throws Error{busy} when the
 /// image was taken meanwhile, {io} with nbdkit's own words.
 pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked);
+
+/// "nbdkit", listening at NAME/nbd.sock; what it serves follows.
+std::vector<std::string> nbdkit_words(const Entry& entry);
+
+/// Starts any server that puts itself into the background, listens at NAME/nbd.sock and writes NAME/server.pid, and
+/// returns once it serves. `refuse` throws when its first process fails. Throws Error{io} when it ends or does nothing.
+pid_t start_in_entry(const Entry& entry, Program program, const std::function<void(const Outcome&)>& refuse);
 
 /// Ends it and waits until it has let go of the image. Requests that it has begun are finished; after `patience` it is
 /// killed, as nbdkit would wait for idle clients for ever. Does nothing when it has ended. Throws Error{io} when it

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "bench/process_usage.h"
+
 namespace nbdcrypt::bench {
 namespace {
 
@@ -88,17 +90,7 @@ RunningServer::RunningServer(const ServerKind& kind, const std::string& folder)
   test::wait_for_listener(socket_, *child_, errors_);
 }
 
-// proc(5), /proc/PID/stat: the program's name stands in parentheses and may hold anything; utime and stime are the 12th
-// and 13th field behind it.
-double RunningServer::cpu_seconds() const {
-  const std::string stat = test::read_file("/proc/" + std::to_string(child_->pid()) + "/stat");
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user_ticks = 0, system_ticks = 0;
-  fields >> user_ticks >> system_ticks;
-  return (user_ticks + system_ticks) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
+double RunningServer::cpu_seconds() const { return cpu_seconds_of(child_->pid()); }
 
 std::int64_t RunningServer::rss_anon_kib() const {
   return proc_number("/proc/" + std::to_string(child_->pid()) + "/status", "RssAnon");

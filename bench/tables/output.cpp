@@ -121,14 +121,17 @@ void write_text(std::ostream& out, const Row& machine, const std::vector<Row>& r
   write_columns(out, rows, varying);
 }
 
-void publish(const std::string& json_file, const Row& machine, const std::vector<Row>& rows) {
+void save_json(const std::string& json_file, const Row& machine, const std::vector<Row>& rows) {
   if (json_file == "-") return write_json(std::cout, machine, rows);
-  write_text(std::cout, machine, rows);
-  if (json_file.empty()) return;
   std::ofstream file(json_file);
   write_json(file, machine, rows);
   file.close();
   if (!file) throw std::runtime_error(json_file + ": cannot be written");
+}
+
+void publish(const std::string& json_file, const Row& machine, const std::vector<Row>& rows) {
+  if (json_file != "-") write_text(std::cout, machine, rows);
+  if (!json_file.empty()) save_json(json_file, machine, rows);
 }
 
 }  // namespace nbdcrypt::bench

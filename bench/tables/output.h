@@ -19,6 +19,9 @@ void write_json(std::ostream& out, const Row& machine, const std::vector<Row>& r
 /// have the same value in every row are written above it instead.
 void write_text(std::ostream& out, const Row& machine, const std::vector<Row>& rows);
 
+/// The JSON to a file, to standard output when that is "-". Throws std::runtime_error when it cannot be written.
+void save_json(const std::string& json_file, const Row& machine, const std::vector<Row>& rows);
+
 /// The table to standard output; with `json_file` also the JSON to that file, or to standard output instead of the
 /// table when it is "-". Throws std::runtime_error when the file cannot be written.
 void publish(const std::string& json_file, const Row& machine, const std::vector<Row>& rows);

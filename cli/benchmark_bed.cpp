@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/benchmark_bed.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "base/error.h"
+#include "bench/process_usage.h"
+#include "cli/client.h"
+#include "cli/filesystem.h"
+#include "cli/opening.h"
+#include "cli/process.h"
+#include "cli/server.h"
+#include "cli/teardown.h"
+#include "modes/backend_choice.h"
+#include "volume/header.h"
+
+namespace nbdcrypt::cli {
+namespace {
+
+using base::Error;
+using base::Kind;
+using bench::fs::Column;
+
+// Whoever can write to the plan's folder may read the benchmark's data: it is nobody's.
+constexpr const char* kPassphrase = "benchmark";
+
+std::string key_file(const BedPlan& plan) { return plan.folder + "/key"; }
+std::string mount_point(const BedPlan& plan) { return plan.folder + "/mnt"; }
+
+volume::OpenOptions options_of(const BedPlan& plan, const Column& column) {
+  volume::OpenOptions options;
+  options.image = plan.image;
+  options.type = volume::Type::plain;
+  options.cipher = plan.cipher;
+  options.key_size_bits = plan.key_bits;
+  options.sector_size = plan.sector_bytes;
+  options.backend = column.backend;
+  options.offload = column.offload;
+  return options;
+}
+
+// A key for throw-away data; XTS wants halves that differ.
+volume::Unlocked unlocked_for(const BedPlan& plan, const Column& column) {
+  base::SecretBuffer key(plan.key_bits / 8);
+  std::random_device random;
+  for (auto& byte : key.bytes()) byte = static_cast<std::uint8_t>(random());
+  return volume::unlock(options_of(plan, column), {volume::SecretKind::volume_key, std::move(key)});
+}
+
+// Both peers take LUKS1 with any of our ciphers, and always 512-byte sectors.
+void format_for_peers(const BedPlan& plan) {
+  const std::string passphrase = kPassphrase;
+  std::ofstream(key_file(plan)) << passphrase;
+  volume::FormatOptions format;
+  format.image = plan.image;
+  format.type = volume::Type::luks1;
+  format.cipher = plan.cipher;
+  format.key_size_bits = plan.key_bits;
+  format.pbkdf = {.type = "pbkdf2", .force_iterations = 1000};
+  volume::format(format, std::span(reinterpret_cast<const volume::Byte*>(passphrase.data()), passphrase.size()), {});
+}
+
+std::vector<std::string> make_file_system(const BedPlan& plan, const std::string& device) {
+  const std::string& type = plan.file_system;
+  if (type == "xfs") return {"mkfs.xfs", "-f", "-q", "-K", "-s", "size=" + std::to_string(plan.sector_bytes), device};
+  if (type == "btrfs") return {"mkfs.btrfs", "-f", "-q", "-K", device};
+  // Nothing left for the kernel to do in the background.
+  return {"mkfs." + type,
+          "-F",
+          "-q",
+          "-b",
+          "4096",
+          "-m",
+          "0",
+          "-E",
+          type == "ext2" ? "nodiscard,lazy_itable_init=0" : "nodiscard,lazy_itable_init=0,lazy_journal_init=0",
+          device};
+}
+
+[[noreturn]] void refuse_nbdkit(const Outcome& outcome) {
+  throw Error(Kind::io, "nbdkit: " + complaint_of(outcome.err));
+}
+[[noreturn]] void refuse_qemu(const Outcome& outcome) { throw Error(Kind::io, outcome.complaint_of("qemu-nbd")); }
+
+pid_t start_column(const Entry& entry, const BedPlan& plan, const Column& column) {
+  std::vector<std::string> nbdkit = nbdkit_words(entry);
+  switch (column.server) {
+    case Column::Server::nbdcrypt:
+      return start_server(entry, options_of(plan, column), unlocked_for(plan, column));
+    case Column::Server::nbdkit_file:
+      nbdkit.insert(nbdkit.end(), {"file", plan.image});
+      return start_in_entry(entry, {.argv = nbdkit}, refuse_nbdkit);
+    case Column::Server::nbdkit_luks:
+      format_for_peers(plan);
+      nbdkit.insert(nbdkit.end(), {"--filter=luks", "file", plan.image, "passphrase=+" + key_file(plan)});
+      return start_in_entry(entry, {.argv = nbdkit}, refuse_nbdkit);
+    case Column::Server::qemu_luks:
+      format_for_peers(plan);
+      return start_in_entry(
+          entry,
+          {.argv = {"qemu-nbd", "--fork", "--pid-file", entry.path(kServerPidFile), "-t", "-e", "32", "-k",
+                    entry.path(kSocketFile), "--cache=writeback", "--object", "secret,id=key,file=" + key_file(plan),
+                    "--image-opts", "driver=luks,key-secret=key,file.driver=file,file.filename=" + plan.image}},
+          refuse_qemu);
+  }
+  return 0;
+}
+
+class ServedBed final : public bench::fs::Bed {
+ public:
+  ServedBed(const RuntimeDir& runtime, const BedPlan& plan, const Column& column)
+      : entry_(make_free_entry(runtime, "benchmark-" + std::to_string(getpid()))) {
+    try {
+      build(plan, column);
+    } catch (...) {
+      force_down(entry_);  // the destructor of a half-built object does not run
+      throw;
+    }
+  }
+  ServedBed(const ServedBed&) = delete;
+  ServedBed& operator=(const ServedBed&) = delete;
+  ~ServedBed() override { force_down(entry_); }
+
+  const std::string& where() const override { return where_; }
+  double server_cpu_seconds() const override {
+    try {
+      return bench::cpu_seconds_of(state_.server_pid);
+    } catch (const std::exception&) {  // it was killed; the load will say so
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+  }
+
+ private:
+  void build(const BedPlan& plan, const Column& column) {
+    state_.name = entry_.name();
+    state_.image = plan.image;
+    state_.type = "benchmark";
+    state_.cipher = plan.cipher;
+    state_.key_bits = plan.key_bits;
+    state_.sector_bytes = plan.sector_bytes;
+    state_.uri = unix_uri(entry_.path(kSocketFile));
+    entry_.write(state_);
+    state_.server_pid = start_column(entry_, plan, column);
+    state_.size_bytes = ask_server(state_.uri).bytes;
+    entry_.write(state_);
+    attach(entry_, state_, plan.attach);
+    Interrupts::check();
+    where_ = device_of(entry_, state_);
+    if (plan.raw) return;
+    run_or_throw({.argv = make_file_system(plan, where_)});
+    Interrupts::check();
+    mount_inside(entry_, state_,
+                 {.directory = mount_point(plan), .type = plan.file_system, .options = {}, .partition = {}});
+    where_ = mount_point(plan);
+    Interrupts::check();
+  }
+
+  Entry entry_;
+  State state_;
+  std::string where_;
+};
+
+}  // namespace
+
+void check_bed(const BedPlan& plan, const Column& column) {
+  require_attachable(plan.attach);
+  if (!column.backend.empty()) modes::choose_backend(column.backend);
+  if (column.server == Column::Server::nbdcrypt) unlocked_for(plan, column);
+  if (column.server == Column::Server::qemu_luks && find_program("qemu-nbd").empty())
+    throw Error(Kind::device, "qemu-nbd: no such program; --peers compares with it", 0,
+                "install the package qemu-utils");
+  if (plan.raw) return;
+  static const std::map<std::string, const char*> kPackages = {{"ext2", "e2fsprogs"},
+                                                               {"ext3", "e2fsprogs"},
+                                                               {"ext4", "e2fsprogs"},
+                                                               {"xfs", "xfsprogs"},
+                                                               {"btrfs", "btrfs-progs"}};
+  const auto package = kPackages.find(plan.file_system);
+  if (package == kPackages.end())
+    throw Error(Kind::usage, "--fstype " + plan.file_system + ": expected ext2, ext3, ext4, xfs or btrfs");
+  if (find_program("mkfs." + plan.file_system).empty())
+    throw Error(Kind::device, "mkfs." + plan.file_system + ": no such program", 0,
+                std::string("install the package ") + package->second);
+}
+
+std::unique_ptr<bench::fs::Bed> make_bed(const RuntimeDir& runtime, const BedPlan& plan, const Column& column) {
+  return std::make_unique<ServedBed>(runtime, plan, column);
+}
+
+}  // namespace nbdcrypt::cli

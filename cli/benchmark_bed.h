@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a column of `benchmark fs` works: a server on the benchmark's image, attached and mounted by the same steps as
+// `nbdcrypt mount`, and taken down by the same way. An entry in the runtime folder remembers it meanwhile, so that the
+// next command cleans up even when the benchmark itself was killed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/fs/experiment.h"
+#include "cli/attach.h"
+#include "cli/runtime.h"
+
+namespace nbdcrypt::cli {
+
+struct BedPlan {
+  std::string image;   // absolute; its content is lost
+  std::string folder;  // of the benchmark's own: mount point and the peers' passphrase
+  std::string cipher;
+  std::uint32_t key_bits = 0;
+  std::uint32_t sector_bytes = 0;  // of our volumes, and of the device in every column
+  std::string file_system;
+  bool raw = false;  // attach, but mount nothing
+  AttachChoice attach = AttachChoice::automatic;
+};
+
+/// Throws base::Error for what the volume, this system or `column` cannot do, before anything is started.
+void check_bed(const BedPlan& plan, const bench::fs::Column& column);
+
+/// Formats, serves, attaches, makes the file system, mounts.
+std::unique_ptr<bench::fs::Bed> make_bed(const RuntimeDir& runtime, const BedPlan& plan,
+                                         const bench::fs::Column& column);
+
+}  // namespace nbdcrypt::cli
