@@ -25,7 +25,8 @@ struct Report {
 /// `machine`: x86-64, aarch64 or ppc64.
 std::vector<Report> check(const Function& function, const std::string& machine);
 
-/// True for functions that take a Key: the operations of a backend.
+/// True for the operations of a backend: functions that take a Key, but for those of the authenticated modes, whose
+/// arguments are not known here.
 bool is_operation(const Function& function);
 
 }  // namespace nbdcrypt::disassembly
