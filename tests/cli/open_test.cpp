@@ -159,8 +159,7 @@ TEST_F(Open, DetachedHeaderAndRelativePathsWork) {
   check(Args{"cryptsetup", "luksFormat", "-q", "--header", header} + kFast + Args{image, session_.key_file()});
   const Result opened = run(
       {NBDCRYPT_PROGRAM, "open", "--header", "data.hdr", "--key-file", "key", "--attach", "none", "data.img", "vol"},
-      {.environment = {{"NBDCRYPT_RUNTIME_DIR", session_.runtime()}, {"NBDCRYPT_PLUGIN", NBDCRYPT_PLUGIN}},
-       .directory = session_.dir()});
+      {.environment = session_.environment(), .directory = session_.dir()});
   ASSERT_EQ(opened.exit_code, 0) << opened.err;
   EXPECT_EQ(Client(session_.uri("vol")).size(), 4u << 20);
   EXPECT_THAT(session_.nbdcrypt({"status", "vol"}).out, HasSubstr(header));

@@ -44,10 +44,9 @@ class Serve : public testing::Test {
 
 TEST_F(Serve, AnnouncesItsUriServesAndEndsCleanlyOnSigterm) {
   // timeout(1) sends the signal, so that what was printed until then can be read to its end.
-  const Result result =
-      run({"timeout", "--preserve-status", "-s", "TERM", "3", NBDCRYPT_PROGRAM, "serve", "--key-file",
-           session_.key_file(), image_},
-          {.environment = {{"NBDCRYPT_RUNTIME_DIR", session_.runtime()}, {"NBDCRYPT_PLUGIN", NBDCRYPT_PLUGIN}}});
+  const Result result = run({"timeout", "--preserve-status", "-s", "TERM", "3", NBDCRYPT_PROGRAM, "serve", "--key-file",
+                             session_.key_file(), image_},
+                            {.environment = session_.environment()});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, session_.uri("disk.img") + "\n");
   expect_nothing_left();
