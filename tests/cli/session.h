@@ -51,9 +51,9 @@ class Session {
   std::string luks_image(const std::string& name = "disk.img", int mebibytes = 32) const;
   std::string key_file() const { return dir_ / "key"; }
   std::string folder(const std::string& name) const;
-  /// Sets a variable for all that follows.
   /// What every command runs with.
   const Environment& environment() const { return environment_; }
+  /// Sets a variable for all that follows.
   void set(const std::string& variable, const std::string& value) { environment_.emplace_back(variable, value); }
   /// Puts the variables into our own environment, for a child after fork().
   void export_environment() const;
