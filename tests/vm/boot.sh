@@ -49,12 +49,12 @@ $b mount -t 9p -o trans=virtio,version=9p2000.L,msize=1048576,ro,cache=loose hos
 $b mount -t tmpfs overlay /overlay; $b mkdir -p /overlay/upper /overlay/work
 $b mount -t overlay -o lowerdir=/lower,upperdir=/overlay/upper,workdir=/overlay/work root /newroot
 $b mount -t devtmpfs dev /newroot/dev
-for d in run tmp; do $b mount -t tmpfs tmpfs /newroot/$d; done
+$b mount -t tmpfs tmpfs /newroot/run
 $b mount -t sysfs sysfs /newroot/sys; $b mount -t proc proc /newroot/proc
 $b mkdir -p /newroot/dev/shm; $b mount -t tmpfs -o size=90% shm /newroot/dev/shm
 $b ip link set lo up
-$b cp /guest /newroot/tmp/guest
-$b chroot /newroot /bin/sh /tmp/guest </dev/null
+$b cp /guest /newroot/run/guest
+$b chroot /newroot /bin/sh /run/guest </dev/null
 echo "GUEST-EXIT $?"
 $b poweroff -f
 INIT

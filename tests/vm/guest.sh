@@ -7,7 +7,7 @@
 set -uo pipefail
 plugin=$1
 export DM_DISABLE_UDEV=1
-work=$(mktemp -d /tmp/cells-XXXXXX) && cd "$work" || exit 1
+work=$(mktemp -d /dev/shm/cells-XXXXXX) && cd "$work" || exit 1
 cells=0 failed=0
 
 head -c 64 /dev/urandom >key
