@@ -7,9 +7,11 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#define PUBLIC __attribute__((visibility("default")))
+
 static unsigned long planted_reads;  // no lock and not atomic: that is the point
 
-ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
+PUBLIC ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
   static ssize_t (*next)(int, void*, size_t, off_t);
   if (!__atomic_load_n(&next, __ATOMIC_ACQUIRE)) {
     void* const found = dlsym(RTLD_NEXT, "pread");
@@ -19,4 +21,4 @@ ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
   return next(fd, buffer, bytes, offset);
 }
 
-ssize_t pread64(int fd, void* buffer, size_t bytes, off_t offset) { return pread(fd, buffer, bytes, offset); }
+PUBLIC ssize_t pread64(int fd, void* buffer, size_t bytes, off_t offset) { return pread(fd, buffer, bytes, offset); }
