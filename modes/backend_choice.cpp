@@ -46,7 +46,7 @@ std::string warning_about(const aes::Backend& backend) {
   if (!backend.by_name_only) return "";
   return "backend " + std::string(backend.name) +
          ": looks up tables by key and data, which other programs on this machine can learn through the cache; "
-         "for measurements only";
+         "for a machine without other users";
 }
 
 }  // namespace nbdcrypt::modes

@@ -16,6 +16,7 @@
 #include "aes/key_schedule.h"
 #include "aes/registry.h"
 #include "base/secret.h"
+#include "modes/aead.h"
 #include "modes/sector_cipher.h"
 
 namespace nbdcrypt::test {
@@ -122,6 +123,36 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, KeyTraces, testing::ValuesIn(every_backend_
       name.begin(), name.end(), [](char c) { return c == '-' || c == ':'; }, '_');
   return name;
 });
+
+class AeadTraces : public testing::TestWithParam<const aes::Backend*> {};
+
+TEST_P(AeadTraces, NoRoundKeyIsLeftOnTheStack) {
+  using modes::AeadMode;
+  const std::vector<Byte> key = some_key(32, 5), nonce(12, 7), ad(77, 9);
+  for (const AeadMode mode : {AeadMode::ccm, AeadMode::eax, AeadMode::gcm, AeadMode::ocb}) {
+    for (const auto offload : {modes::Offload::off, modes::Offload::batch}) {
+      for (const std::size_t size : {0u, 1u, 16u, 77u, 1424u, 20000u}) {
+        std::vector<Byte> data(size, 0x3c), tag(16);
+        bool opened = false;
+        const std::vector<Byte> left = stack_after([&] {
+          const base::Secret<modes::Aead> aead(std::in_place, *GetParam(), mode, key, offload);
+          aead->seal(nonce, ad, data, data.data(), tag);
+          opened = aead->open(nonce, ad, data, data.data(), tag);
+        });
+        SCOPED_TRACE(std::to_string(size) + " bytes in " + name_of(mode) + ", offload " + name_of(offload));
+        EXPECT_TRUE(opened);
+        EXPECT_EQ(round_keys_in(left, key), 0u);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Everywhere, AeadTraces, testing::ValuesIn(aes::all().begin(), aes::all().end()),
+                         [](const auto& test) {
+                           std::string name = test.param->name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 // What SectorCipher wipes must be all that was used, Chain's own frames included.
 TEST(StackDepth, NoBackendGoesDeeperThanItSays) {

@@ -110,11 +110,11 @@ class ArmStep : RiscStep {
 
 }  // namespace
 
-State enter_arm(bool takes_run) {
+State enter_arm(const Arguments& arguments) {
   State state;
   state.registers[kStack] = {.kind = Kind::frame, .offset = 0};
-  state.registers[0] = {.kind = Kind::key, .offset = 0};
-  if (takes_run) state.registers[1] = {.kind = Kind::run, .offset = 0};
+  if (arguments.key >= 0) state.registers[arguments.key] = {.kind = Kind::key, .offset = 0};
+  if (arguments.run >= 0) state.registers[arguments.run] = {.kind = Kind::run, .offset = 0};
   return state;
 }
 

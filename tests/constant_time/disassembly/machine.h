@@ -10,10 +10,15 @@
 
 namespace nbdcrypt::disassembly {
 
-/// The state at the entry of an operation, whose second argument is a Run or a pointer to data.
-State enter_x86(bool takes_run);
-State enter_arm(bool takes_run);
-State enter_power(bool takes_run);
+/// What an operation is called with. Other arguments are lengths, and pointers to secrets.
+struct Arguments {
+  int key = -1, run = -1;  // which is a Key, and which a Run or its like of the authenticated modes, from 0; -1: none
+};
+
+/// The state at the entry of an operation.
+State enter_x86(const Arguments& arguments);
+State enter_arm(const Arguments& arguments);
+State enter_power(const Arguments& arguments);
 
 /// Carries the state over an instruction, and reports what depends on a secret and must not.
 void step_x86(const Instruction& instruction, State& state, bool counter_mode, std::vector<Report>& reports);

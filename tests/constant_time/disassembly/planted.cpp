@@ -36,6 +36,16 @@ void planted_iv(const Key& key, const Run& run) noexcept {
   if (run.iv[0] == 0) run.out[0] = static_cast<Byte>(key.rounds);
 }
 
+/// A branch on what GHASH has come to.
+void planted_hash(const Key&, const HashKey&, const GcmRun& run) noexcept {
+  if (run.state[7] & 1) memset(run.out, 0, kBlockBytes * run.blocks);
+}
+
+/// A branch on the counter of EAX, which is a secret, not that of GCM.
+void planted_counter(const Key&, const MacRun& run) noexcept {
+  if (run.counter[15] == 0) memset(run.out, 0, kBlockBytes * run.blocks);
+}
+
 /// Branches on lengths and on the number of rounds alone.
 void planted_nothing(const Key& key, const Run& run) noexcept {
   for (size_t at = 0; at < run.unit * run.count; at++) {

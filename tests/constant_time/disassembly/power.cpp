@@ -115,12 +115,12 @@ class PowerStep : RiscStep {
 
 }  // namespace
 
-State enter_power(bool takes_run) {
+State enter_power(const Arguments& arguments) {
   State state;
   state.registers[1] = {.kind = Kind::frame, .offset = 0};
   for (const int number : {2, 12, 13}) state.registers[number] = {.kind = Kind::constant};
-  state.registers[3] = {.kind = Kind::key, .offset = 0};
-  if (takes_run) state.registers[4] = {.kind = Kind::run, .offset = 0};
+  if (arguments.key >= 0) state.registers[3 + arguments.key] = {.kind = Kind::key, .offset = 0};
+  if (arguments.run >= 0) state.registers[3 + arguments.run] = {.kind = Kind::run, .offset = 0};
   return state;
 }
 

@@ -6,7 +6,7 @@
 namespace nbdcrypt::disassembly {
 namespace {
 
-// Offsets in aes::Key and aes::Run where pointers have eight bytes.
+// Offsets in aes::Key and in aes::Run, GcmRun, OcbRun and MacRun where pointers have eight bytes.
 constexpr long kPublicPartOfKey = 480, kIvOfRun = 16;
 
 long array_of(const Value& place) { return place.offset != kUnknown ? place.offset : place.array; }

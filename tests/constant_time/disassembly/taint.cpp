@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 
 struct Machine {
   const char* name;
-  State (*enter)(bool takes_run);
+  State (*enter)(const Arguments&);
   void (*step)(const Instruction&, State&, bool counter_mode, std::vector<Report>&);
 };
 
@@ -34,23 +35,40 @@ bool ends_flow(const Instruction& instruction) {
   return kEnds.count(instruction.mnemonic) > 0 || instruction.symbol == "__stack_chk_fail";
 }
 
+std::string arguments_in(const std::string& name) {
+  const std::size_t open = name.rfind('(');
+  return open == std::string::npos ? "" : name.substr(open);
+}
+
+Arguments arguments_of(const Function& function) {
+  Arguments arguments;
+  std::istringstream list(arguments_in(function.name));
+  std::string type;
+  for (int i = 0; std::getline(list, type, ','); ++i) {
+    if (type.find("::Key") != std::string::npos) arguments.key = i;
+    if (type.find("Run const&") != std::string::npos) arguments.run = i;
+  }
+  return arguments;
+}
+
 bool is_call(const Instruction& instruction) { return instruction.mnemonic == "call" || instruction.mnemonic == "bl"; }
 
 }  // namespace
 
 bool is_operation(const Function& function) {
-  const auto takes = [&](const char* what) { return function.name.find(what) != std::string::npos; };
-  return takes("(nbdcrypt::aes::Key") && !takes("HashKey") && !takes("GcmRun") && !takes("OcbRun") && !takes("MacRun");
+  return arguments_in(function.name).find("Key") != std::string::npos ||
+         function.name.find("ghash") != std::string::npos;
 }
 
 std::vector<Report> check(const Function& function, const std::string& machine_name) {
   const Machine& machine = machine_named(machine_name);
-  const bool counter_mode = function.name.find("Ctr") != std::string::npos;
+  const bool counter_mode =
+      function.name.find("Ctr") != std::string::npos || function.name.find("GcmRun") != std::string::npos;
   std::map<std::uint64_t, std::size_t> index;
   for (std::size_t i = 0; i < function.code.size(); ++i) index[function.code[i].address] = i;
   std::vector<std::optional<State>> before(function.code.size());
   std::set<std::size_t> pending{0};
-  before[0] = machine.enter(function.name.find("Run const&") != std::string::npos);
+  before[0] = machine.enter(arguments_of(function));
   std::vector<Report> reports;
   const auto flow_to = [&](std::size_t to, const State& state) {
     if (to >= before.size()) return;

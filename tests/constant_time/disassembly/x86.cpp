@@ -290,11 +290,12 @@ class Step {
 
 }  // namespace
 
-State enter_x86(bool takes_run) {
+State enter_x86(const Arguments& arguments) {
   State state;
   state.registers[kSp] = {.kind = Kind::frame, .offset = 0};
-  state.registers[kDi] = {.kind = Kind::key, .offset = 0};
-  if (takes_run) state.registers[kSi] = {.kind = Kind::run, .offset = 0};
+  constexpr int kPassed[] = {kDi, kSi, kDx, kCx, 8, 9};
+  if (arguments.key >= 0) state.registers[kPassed[arguments.key]] = {.kind = Kind::key, .offset = 0};
+  if (arguments.run >= 0) state.registers[kPassed[arguments.run]] = {.kind = Kind::run, .offset = 0};
   return state;
 }
 
