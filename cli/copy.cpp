@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <thread>
 
 #include "base/error.h"
+#include "base/pipeline.h"
 #include "cli/add_options.h"
 #include "cli/command.h"
 #include "cli/endpoint.h"
@@ -78,8 +80,36 @@ std::unique_ptr<Endpoint> open_target(const std::string& name, std::uint64_t byt
   return status_of(name) ? open_raw(name, Access::read_write) : create_raw(name, bytes);
 }
 
+// Both sides local: several threads read a chunk and write it. In the order of the chunks are the progress, and which
+// error is told when there are more.
+void copy_files(Endpoint& in, Endpoint& out, bool quiet) {
+  const std::uint64_t total = in.size();
+  Progress progress("copy", total, quiet);
+  const auto size_of = [&](std::uint64_t offset) {
+    return static_cast<std::size_t>(std::min<std::uint64_t>(kTransferBytes, total - offset));
+  };
+  base::Pipeline<std::uint64_t> pipeline(
+      {.workers = std::max(1u, std::thread::hardware_concurrency()), .batch = 1, .batches = kTransfers},
+      [&](std::uint64_t offset) {
+        thread_local Transfer transfer{.buffer = std::vector<base::Byte>(kTransferBytes)};
+        transfer.offset = offset, transfer.bytes = size_of(offset);
+        in.end_read(transfer);
+        out.begin_write(transfer);
+      },
+      [&](std::uint64_t, std::uint64_t offset, const std::exception_ptr& error) {
+        if (error) std::rethrow_exception(error);
+        progress.update(offset + size_of(offset));
+      });
+  for (std::uint64_t offset = 0; offset < total; offset += kTransferBytes) {
+    Interrupts::check();
+    in.prefetch(offset, size_of(offset));
+    if (!pipeline.submit(offset)) break;  // drain() says why
+  }
+  pipeline.drain();
+}
+
 // A ring of buffers: step n begins to read chunk n, and hands chunk n - kReadAhead from its read to its write.
-void copy_all(Endpoint& in, Endpoint& out, bool quiet) {
+void copy_in_ring(Endpoint& in, Endpoint& out, bool quiet) {
   const std::uint64_t total = in.size(), chunks = (total + kTransferBytes - 1) / kTransferBytes;
   std::array<Transfer, kTransfers> ring;
   for (Transfer& transfer : ring) transfer.buffer.resize(kTransferBytes);
@@ -118,7 +148,7 @@ int run(const Arguments& arguments) {
   if (!plain) plain = open_target(raw, encrypted->size());
   Endpoint &in = encrypt ? *plain : *encrypted, &out = encrypt ? *encrypted : *plain;
   check_sizes(in, out);
-  copy_all(in, out, arguments.flag("batch-mode"));
+  (in.is_local() && out.is_local() ? copy_files : copy_in_ring)(in, out, arguments.flag("batch-mode"));
   out.finish();
   return 0;
 }

@@ -30,7 +30,9 @@ class RawFile final : public Endpoint {
 
   const std::string& name() const noexcept override { return store_.name(); }
   std::uint64_t size() const noexcept override { return store_.size(); }
-  void begin_read(Transfer& transfer) override { store_.prefetch(transfer.offset, transfer.bytes); }
+  bool is_local() const noexcept override { return true; }
+  void prefetch(std::uint64_t offset, std::size_t bytes) override { store_.prefetch(offset, bytes); }
+  void begin_read(Transfer& transfer) override { prefetch(transfer.offset, transfer.bytes); }
   void end_read(Transfer& transfer) override { store_.read(transfer.offset, transfer.data()); }
   void begin_write(Transfer& transfer) override {
     for (std::size_t at = 0; at < transfer.bytes; at += kHoleBytes) {
@@ -69,7 +71,9 @@ class Plaintext final : public Endpoint {
   explicit Plaintext(std::unique_ptr<volume::Volume> volume) : volume_(std::move(volume)) {}
   const std::string& name() const noexcept override { return volume_->store().name(); }
   std::uint64_t size() const noexcept override { return volume_->size(); }
-  void begin_read(Transfer& transfer) override { volume_->prefetch(transfer.offset, transfer.bytes); }
+  bool is_local() const noexcept override { return true; }
+  void prefetch(std::uint64_t offset, std::size_t bytes) override { volume_->prefetch(offset, bytes); }
+  void begin_read(Transfer& transfer) override { prefetch(transfer.offset, transfer.bytes); }
   void end_read(Transfer& transfer) override { volume_->read(transfer.offset, transfer.data()); }
   void begin_write(Transfer& transfer) override { volume_->write(transfer.offset, transfer.data()); }
   void end_write(Transfer&) override {}

@@ -34,6 +34,11 @@ class Endpoint {
   virtual const std::string& name() const noexcept = 0;  // as the user gave it
   virtual std::uint64_t size() const noexcept = 0;
 
+  /// True for files: all of a request happens in end_read() and begin_write(), which several threads may call.
+  virtual bool is_local() const noexcept { return false; }
+  /// Says that these bytes will be read.
+  virtual void prefetch(std::uint64_t, std::size_t) {}
+
   /// Every begin_... is followed by its end_..., in any order; each throws Error{io}.
   virtual void begin_read(Transfer& transfer) = 0;
   virtual void end_read(Transfer& transfer) = 0;
