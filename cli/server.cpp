@@ -147,6 +147,7 @@ std::vector<std::string> plugin_words(const volume::OpenOptions& options, const 
     words.emplace_back(options.offload == modes::Offload::off ? "offload=off" : "offload=buffer");
   }
   if (options.read_only) words.emplace_back("readonly=true");
+  if (options.direct) words.emplace_back("direct=true");
   if (unlocked.allow_discards) words.emplace_back("allow-discards=true");
   // What /dev/fd is a link to where there is one; a bare initramfs or container has none.
   words.push_back("volume-key-file=/proc/self/fd/" + std::to_string(key_fd));

@@ -117,6 +117,7 @@ void add_volume_options(po::options_description& options) {
   add_value<std::string>(options, "header", "FILE", "the LUKS header is in FILE");
   add_flag(options, "readonly,r", "do not write");
   add_flag(options, "allow-discards", "give discarded sectors back; tells which ones are unused");
+  add_flag(options, "direct", "read and write the image past the page cache");
   add_value<std::uint32_t>(options, "key-slot,S", "N", "try this key slot alone");
   add_value<std::string>(options, "cipher,c", "SPEC", "plain: aes-xts-plain64 or another one");
   add_value<std::uint32_t>(options, "key-size,s", "BITS", "plain: size of the key");
@@ -142,6 +143,7 @@ OpenOptions volume_options(const Arguments& arguments, const std::string& image)
   take(arguments, "header", options.header);
   options.read_only = arguments.flag("readonly");
   options.allow_discards = arguments.flag("allow-discards");
+  options.direct = arguments.flag("direct");
   if (arguments.has("key-slot")) options.key_slot = static_cast<int>(arguments.get<std::uint32_t>("key-slot"));
   take(arguments, "cipher", options.cipher);
   take(arguments, "key-size", options.key_size_bits);

@@ -8,7 +8,7 @@
 
 namespace nbdcrypt::cli {
 
-/// type, header, readonly, allow-discards, key-slot, cipher, key-size, hash, sector-size, offset, skip, size,
+/// type, header, readonly, allow-discards, direct, key-slot, cipher, key-size, hash, sector-size, offset, skip, size,
 /// iv-large-sectors, backend, offload; and key-file, keyfile-offset, keyfile-size, volume-key-file, tries, timeout,
 /// verify-passphrase.
 void add_volume_options(po::options_description& options);

@@ -66,6 +66,8 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { c.open.allow_discards = v.boolean(); }},
     {"readonly", "BOOL", "open the image for reading only", Only::always,
      [](Config& c, const Value& v) { c.open.read_only = v.boolean(); }},
+    {"direct", "BOOL", "past the page cache (O_DIRECT)", Only::always,
+     [](Config& c, const Value& v) { c.open.direct = v.boolean(); }},
     {"backend", "NAME", "AES code to use (nbdkit --dump-plugin lists it)", Only::always,
      [](Config& c, const Value& v) { c.open.backend = v.text; }},
     {"offload", "HOW", "off, buffer or batch (default)", Only::always,

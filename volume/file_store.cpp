@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -91,6 +92,30 @@ FileStore::FileStore(std::string path, FileDescriptor fd)
       regular_(S_ISREG(status_of(fd_.get(), path_).st_mode)),
       writable_(is_writable(fd_.get())) {}
 
+namespace {
+
+// The larger of what memory and offsets need. Kernels before 6.1 do not tell: a device then says its logical blocks,
+// and a page is enough for any file.
+std::uint32_t direct_alignment(int fd, bool regular) {
+#ifdef STATX_DIOALIGN
+  struct statx status = {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 && (status.stx_mask & STATX_DIOALIGN) != 0)
+    return std::max(status.stx_dio_mem_align, status.stx_dio_offset_align);  // 0: not at all
+#endif
+  int block_bytes = 0;
+  if (!regular && ioctl(fd, BLKSSZGET, &block_bytes) == 0) return static_cast<std::uint32_t>(block_bytes);
+  return 4096;
+}
+
+}  // namespace
+
+void FileStore::bypass_page_cache() {
+  const std::uint32_t alignment = direct_alignment(fd_.get(), regular_);
+  if (alignment == 0 || fcntl(fd_.get(), F_SETFL, fcntl(fd_.get(), F_GETFL) | O_DIRECT) != 0)
+    throw Error(Kind::unsupported, path_ + ": direct: its file system has no direct I/O");
+  alignment_ = alignment;
+}
+
 void FileStore::read(std::uint64_t offset, std::span<Byte> out) {
   for (std::size_t done = 0; done < out.size();) {
     const ssize_t n = pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
@@ -146,6 +171,7 @@ void FileStore::trim(std::uint64_t offset, std::uint64_t bytes) {
 }
 
 void FileStore::prefetch(std::uint64_t offset, std::uint64_t bytes) {
+  if (alignment_ > 1) return;  // there is no cache to read ahead into
   posix_fadvise(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes), POSIX_FADV_WILLNEED);
 }
 

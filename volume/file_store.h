@@ -51,7 +51,12 @@ class FileStore final : public Store {
   void flush() override;
   void trim(std::uint64_t offset, std::uint64_t bytes) override;
   void prefetch(std::uint64_t offset, std::uint64_t bytes) override;
-  bool writes_are_atomic() const noexcept override { return regular_; }
+  std::uint32_t alignment() const noexcept override { return alignment_; }
+  bool writes_are_atomic() const noexcept override { return regular_ && alignment_ == 1; }
+
+  /// From now on past the page cache (O_DIRECT). Before the first request. Throws Error{unsupported} where the file
+  /// system cannot do that.
+  void bypass_page_cache();
 
   int fd() const noexcept { return fd_.get(); }
 
@@ -61,6 +66,7 @@ class FileStore final : public Store {
   std::uint64_t size_;
   bool regular_;
   bool writable_;
+  std::uint32_t alignment_ = 1;
   std::mutex sync_;                            // one fdatasync at a time; guards failed_sync_
   std::atomic<std::uint64_t> syncs_begun_{0};  // written under sync_
   int failed_sync_ = 0;                        // the errno of the first failed sync

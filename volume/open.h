@@ -27,7 +27,8 @@ struct OpenOptions {
   Type type = Type::detect;
   bool read_only = false;
   bool allow_discards = false;
-  int key_slot = -1;  // -1: any, by priority
+  bool direct = false;  // past the page cache
+  int key_slot = -1;    // -1: any, by priority
 
   // plain only: no defaults, as those of cryptsetup 2.6 and 2.7 differ
   std::optional<std::string> cipher = {};

@@ -10,7 +10,8 @@ namespace {
 // Not const, so that it lies in .bss: untouched pages of it are all the kernel's one page of zeros.
 alignas(4096) Byte zero_area[ScratchPool::kBufferBytes];
 
-// Writes up to here use the stack: below it, borrowing a buffer that other threads use too costs more than it saves.
+// Requests up to here use the stack: below it, borrowing a buffer that other threads use too costs more than it saves.
+// All buffers are aligned to kMaxSectorBytes: a store that asks for more cannot have such sectors.
 constexpr std::size_t kSmallBytes = 16 * 1024;
 
 // Cuts [begin, begin + bytes) at sector borders: part(done, n) for a partly covered sector, whole(done, n) for whole
@@ -44,16 +45,31 @@ void SegmentIo::read(std::uint64_t begin, std::span<Byte> out) const {
       [&](std::uint64_t done, std::size_t n) { read_sectors(begin + done, out.subspan(done, n)); });
 }
 
-void SegmentIo::read_sectors(std::uint64_t begin, std::span<Byte> out) const {
-  {
-    const auto locked = hold(begin, out.size(), Mode::shared);
-    store_.read(in_store(begin), out);
+// f(buffer): the place itself where the store can read to it, else a buffer that it can.
+template <class F>
+void SegmentIo::with_buffer(std::span<Byte> place, F&& f) const {
+  if (reinterpret_cast<std::uintptr_t>(place.data()) % store_.alignment() == 0) {
+    f(place.data());
+  } else if (place.size() <= kSmallBytes) {
+    alignas(kMaxSectorBytes) Byte buffer[kSmallBytes];
+    f(buffer);
+  } else {
+    f(ScratchPool::Loan(scratch_).data());
   }
-  cipher_.decrypt(sector_of(begin), out, out.data());
+}
+
+void SegmentIo::read_sectors(std::uint64_t begin, std::span<Byte> out) const {
+  with_buffer(out, [&](Byte* ciphertext) {
+    {
+      const auto locked = hold(begin, out.size(), Mode::shared);
+      store_.read(in_store(begin), {ciphertext, out.size()});
+    }
+    cipher_.decrypt(sector_of(begin), {ciphertext, out.size()}, out.data());
+  });
 }
 
 void SegmentIo::read_part_of_sector(std::uint64_t begin, std::span<Byte> out) const {
-  alignas(64) Byte buffer[kMaxSectorBytes];
+  alignas(kMaxSectorBytes) Byte buffer[kMaxSectorBytes];
   const std::span<Byte> sector(buffer, segment_.layout.sector_bytes);
   const std::uint64_t skipped = begin % sector.size();
   read_sectors(begin - skipped, sector);
@@ -70,7 +86,7 @@ void SegmentIo::write(std::uint64_t begin, std::uint64_t bytes, Plaintext in) co
 
 void SegmentIo::write_sectors(std::uint64_t begin, std::span<const Byte> in) const {
   if (in.size() <= kSmallBytes) {
-    alignas(64) Byte buffer[kSmallBytes];
+    alignas(kMaxSectorBytes) Byte buffer[kSmallBytes];
     write_sectors(begin, in, buffer);
   } else {
     const ScratchPool::Loan loan(scratch_);
@@ -86,7 +102,7 @@ void SegmentIo::write_sectors(std::uint64_t begin, std::span<const Byte> in, Byt
 
 // All in place, so that what stays behind on the stack is ciphertext, also when the store throws.
 void SegmentIo::write_part_of_sector(std::uint64_t begin, std::span<const Byte> in) const {
-  alignas(64) Byte buffer[kMaxSectorBytes];
+  alignas(kMaxSectorBytes) Byte buffer[kMaxSectorBytes];
   const std::span<Byte> sector(buffer, segment_.layout.sector_bytes);
   const std::uint64_t skipped = begin % sector.size(), sector_begin = begin - skipped;
   const auto locked = hold(sector_begin, sector.size(), Mode::exclusive);

@@ -51,6 +51,8 @@ class SegmentIo {
   using Mode = StripeLocks::Mode;
 
   void read_sectors(std::uint64_t begin, std::span<Byte> out) const;
+  template <class F>
+  void with_buffer(std::span<Byte> place, F&& f) const;
   void read_part_of_sector(std::uint64_t begin, std::span<Byte> out) const;
   void write_sectors(std::uint64_t begin, std::span<const Byte> in) const;
   void write_sectors(std::uint64_t begin, std::span<const Byte> in, Byte* scratch) const;

@@ -35,7 +35,11 @@ class Store {
   /// Hints that the range will be read soon.
   virtual void prefetch(std::uint64_t offset, std::uint64_t bytes) = 0;
 
-  /// True when two overlapping writes leave the one or the other, never a mixture (regular files: the inode's lock).
+  /// What offsets, sizes and buffers of read() and write() must be multiples of; 1: nothing.
+  virtual std::uint32_t alignment() const noexcept { return 1; }
+
+  /// True when two overlapping writes leave the one or the other, never a mixture (regular files: the inode's lock,
+  /// which direct writes may share).
   virtual bool writes_are_atomic() const noexcept = 0;
 };
 

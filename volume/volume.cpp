@@ -43,6 +43,15 @@ void check_segment(const CipherSegment& of, std::uint64_t expected_offset, const
   }
 }
 
+// The same for a store that takes whole blocks alone.
+void check_alignment(const Segment& segment, const Store& store) {
+  const std::uint64_t begin = segment.store_offset, sector = segment.layout.sector_bytes, block = store.alignment();
+  if (begin % block == 0 && sector % block == 0) return;
+  throw Error(Kind::unsupported, store.name() + ": direct: needs whole blocks of " + std::to_string(block) +
+                                     " bytes, but the data begins at " + std::to_string(begin) +
+                                     " and has sectors of " + std::to_string(sector));
+}
+
 }  // namespace
 
 Volume::Volume(std::unique_ptr<Store> store, std::vector<CipherSegment> segments, Options options)
@@ -50,6 +59,7 @@ Volume::Volume(std::unique_ptr<Store> store, std::vector<CipherSegment> segments
   if (segments_.empty()) throw Error(Kind::format, store_->name() + ": no segments");
   for (const CipherSegment& next : segments_) {
     check_segment(next, size_, *store_, store_->name() + ": segment " + std::to_string(&next - segments_.data()));
+    check_alignment(next.segment, *store_);
     if (size_ + next.segment.bytes < size_)
       throw Error(Kind::format, store_->name() + ": segments of 2^64 bytes or more");
     size_ += next.segment.bytes;

@@ -112,7 +112,7 @@ TEST(PluginAbout, HelpListsEveryKeyOnOneLine) {
               testing::UnorderedElementsAre("file", "type", "header", "passphrase", "key-file", "keyfile-offset",
                                             "keyfile-size", "volume-key-file", "key-slot", "cipher", "key-size", "hash",
                                             "sector-size", "offset", "skip", "size", "iv-large-sectors",
-                                            "allow-discards", "readonly", "backend", "offload"));
+                                            "allow-discards", "readonly", "direct", "backend", "offload"));
 }
 
 TEST(PluginAbout, ManualPageDescribesEveryKeyOfTheHelp) {

@@ -95,6 +95,23 @@ TEST(PluginServe, KeyFileMayBeStandardInput) {
   EXPECT_EQ(server.said(), "");
 }
 
+TEST(PluginServe, PastThePageCacheTheSameBytesAreServed) {
+  const TempDir dir(NBDCRYPT_DISK_FOLDER);
+  const std::string image = luks2(dir, kMiB), secret = "key-file=" + secret_file(dir);
+  const Bytes written = pattern(300'001, 1);
+  {
+    const Server server({"file=" + image, secret, "direct=true"});
+    Client client = server.connect();
+    client.write(77, written, true);
+    Bytes seen(written.size());
+    client.read(77, seen);
+    EXPECT_EQ(seen, written);
+  }
+  Bytes seen = served({"file=" + image, secret}, 77 + written.size());
+  seen.erase(seen.begin(), seen.begin() + 77);
+  EXPECT_EQ(seen, written);
+}
+
 TEST(PluginServe, VolumeEndsWhereTheImageDoes) {
   const TempDir dir;
   const std::string image = luks1(dir, kMiB);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 #include <thread>
@@ -210,6 +211,36 @@ TEST_F(FileStoreTest, PrefetchTellsTheKernel) {
   store.prefetch(4096, 8192);
   EXPECT_EQ(system_calls.advised_offset, 4096);
   EXPECT_EQ(system_calls.advised_bytes, 8192);
+}
+
+TEST_F(FileStoreTest, PastThePageCacheBlocksMustBeWhole) {
+  const TempDir dir(NBDCRYPT_DISK_FOLDER);
+  FileStore store(dir.sparse("disk.img", 1 << 20), Access::read_write);
+  EXPECT_EQ(store.alignment(), 1u);
+  EXPECT_TRUE(store.writes_are_atomic());
+  store.bypass_page_cache();
+  EXPECT_NE(fcntl(store.fd(), F_GETFL) & O_DIRECT, 0);
+  EXPECT_FALSE(store.writes_are_atomic());
+  alignas(4096) static Byte block[4096] = {1, 2, 3}, seen[4096];
+  store.write(8192, block);
+  store.read(8192, seen);
+  EXPECT_TRUE(std::ranges::equal(block, seen));
+  EXPECT_EQ(errno_of([&] { store.write(1, std::span(block).first(7)); }), EINVAL);
+}
+
+TEST_F(FileStoreTest, PrefetchSaysNothingPastThePageCache) {
+  const TempDir dir(NBDCRYPT_DISK_FOLDER);
+  FileStore store(dir.sparse("disk.img", 1 << 20), Access::read_only);
+  store.bypass_page_cache();
+  system_calls.advised_bytes = -1;
+  store.prefetch(4096, 8192);
+  EXPECT_EQ(system_calls.advised_bytes, -1);
+}
+
+TEST_F(FileStoreTest, FileSystemWithoutDirectIoIsNamed) {
+  FileStore store("/proc/version", Access::read_only);
+  EXPECT_EQ(message_of([&] { store.bypass_page_cache(); }), "/proc/version: direct: its file system has no direct I/O");
+  EXPECT_EQ(store.alignment(), 1u);
 }
 
 TEST_F(FileStoreTest, BlockDeviceReadsWritesFlushesAndTrims) {

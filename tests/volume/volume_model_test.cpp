@@ -7,6 +7,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/support/requires.h"
 #include "tests/support/temp_dir.h"
 #include "tests/volume/stores.h"
 #include "tests/volume/volumes.h"
@@ -67,6 +68,18 @@ TEST_P(VolumeModel, InAFile) {
       std::make_unique<volume::FileStore>(dir.sparse("disk.img", 4096 + kVolumeBytes), volume::Access::read_write);
   volume::Volume volume = volume_over(std::move(store), GetParam(), {}, 4096);
   expect_to_behave_like_memory(volume, 1500, 2);
+}
+
+// Requests of any alignment, by a store that takes whole blocks at aligned addresses alone.
+TEST_P(VolumeModel, InAFilePastThePageCache) {
+  const TempDir dir(NBDCRYPT_DISK_FOLDER);
+  auto store =
+      std::make_unique<volume::FileStore>(dir.sparse("disk.img", 4096 + kVolumeBytes), volume::Access::read_write);
+  store->bypass_page_cache();
+  NBDCRYPT_REQUIRE(GetParam().sector_bytes % store->alignment() == 0, "a disk of 512-byte blocks");
+  EXPECT_GT(store->alignment(), 1u);
+  volume::Volume volume = volume_over(std::move(store), GetParam(), {}, 4096);
+  expect_to_behave_like_memory(volume, 300, 4);
 }
 
 TEST_P(VolumeModel, AcrossSegments) {

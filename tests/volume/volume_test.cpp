@@ -3,6 +3,7 @@
 // What a volume promises for one request: where the ciphertext goes, what it refuses, when it flushes.
 #include "volume/volume.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -202,6 +203,30 @@ TEST(VolumeSegments, RequestsThatCrossThemAreSplit) {
     const auto expected = data.begin() + static_cast<std::ptrdiff_t>(of.volume_offset);
     EXPECT_EQ(plain, Bytes(expected, expected + static_cast<std::ptrdiff_t>(of.bytes)));
   }
+}
+
+class StoreOfBlocks : public MemoryStore {
+ public:
+  using MemoryStore::MemoryStore;
+  std::uint32_t alignment() const noexcept override { return 4096; }
+};
+
+TEST(VolumeOverBlocks, SectorsAndTheirPlaceMustBeWholeBlocks) {
+  const auto message = [](const VolumeKind& kind, std::uint64_t at) -> std::string {
+    try {
+      volume_over(std::make_unique<StoreOfBlocks>(at + 64 * 1024), kind, {}, at);
+    } catch (const base::Error& error) {
+      EXPECT_EQ(error.kind(), base::Kind::unsupported);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message({"aes-xts-plain64", 4096}, 8192), "");
+  EXPECT_THAT(
+      message({"aes-xts-plain64", 512}, 8192),
+      testing::HasSubstr("direct: needs whole blocks of 4096 bytes, but the data begins at 8192 and has sectors "
+                         "of 512"));
+  EXPECT_THAT(message({"aes-xts-plain64", 4096}, 512), testing::HasSubstr("the data begins at 512 and"));
 }
 
 }  // namespace
