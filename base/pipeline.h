@@ -109,7 +109,7 @@ class Pipeline {
     bool done = false;
   };
 
-  Slot& slot_of(std::uint64_t batch) { return slots_[batch & (slots_.size() - 1)]; }
+  Slot& slot_of(std::uint64_t batch) { return slots_[static_cast<std::size_t>(batch) & (slots_.size() - 1)]; }
 
   bool wait_for_space() {
     std::unique_lock hold(mutex_);
