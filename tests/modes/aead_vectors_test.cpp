@@ -58,7 +58,8 @@ TEST_P(AeadFigures, OfTheIterationOfRfc7253AreReproduced) {
   test::for_each_record("ocb_rfc7253.vec", [&](const test::VecRecord& record) {
     if (record.section() != "OCB iterated") return void(test::sealed_of(record));
     ++records;
-    EXPECT_EQ(iterate(*GetParam(), record.number("KeyBits"), record.number("TagBits")), record.bytes("Tag"));
+    const auto bits = [&](const char* name) { return static_cast<std::size_t>(record.number(name)); };
+    EXPECT_EQ(iterate(*GetParam(), bits("KeyBits"), bits("TagBits")), record.bytes("Tag"));
   });
   EXPECT_EQ(records, 9u);
 }
