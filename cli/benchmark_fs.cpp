@@ -334,7 +334,8 @@ void add_fs_benchmark_options(po::options_description& options) {
   add_flag(options, "raw", "fs: the same accesses to the NBD device, without a file system");
   add_value<std::string>(options, "tool", "NAME", "fs: own (default), bonnie++ or fio");
   add_value<std::string>(options, "csv", "FILE", "fs: write the rows as CSV; -: to standard output");
-  add_value<std::string>(options, "plot", "FILE", "fs: draw the percentages, to a .svg or .png");
+  add_value<std::string>(options, "plot", "FILE",
+                         "fs: draw the percentages, to a .svg or .png; --table: its figures, to a .svg or .png");
   add_attach_options(options);
   add_runtime_options(options);
 }

@@ -261,6 +261,26 @@ TEST(Benchmark, TablesAreTheSameAsThoseOfTheirOwnProgram) {
   EXPECT_EQ(json::parse(result.out).at("rows").size(), 6u * 2 * 2 * 3);
 }
 
+TEST(Benchmark, TablesOfAllBackendsArePlotted) {
+  const TempDir dir;
+  const auto packets = [](const Args& more) {
+    return nbdcrypt(Args{"benchmark", "--table", "packets", "--seconds", "0"} + more);
+  };
+  const std::string svg = dir / "out.svg", png = dir / "out.png";
+  const Result all = packets({"--backend", "all", "--plot", svg, "--json", "-"});
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  std::set<std::string> backends;
+  const json rows = json::parse(all.out).at("rows");
+  for (const json& row : rows) backends.insert(row.at("backend"));
+  EXPECT_GE(backends.size(), 2u);
+  for (const std::string& backend : backends) EXPECT_THAT(read_file(svg), HasSubstr(backend));
+  EXPECT_THAT(packets({"--plot", "out.gif"}).err, HasSubstr("out.gif: a plot is a .svg or a .png"));
+  EXPECT_THAT(nbdcrypt({"benchmark", "--plot", svg}).err, HasSubstr("option --plot is for fs and --table"));
+  NBDCRYPT_REQUIRE_TOOL("gnuplot");
+  ASSERT_EQ(packets({"--backend", "generic", "--plot", png}).exit_code, 0);
+  EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
+}
+
 TEST(BenchmarkReport, OnePageWithPlotsInline) {
   NBDCRYPT_REQUIRE_TOOL("gnuplot");
   const TempDir dir;
