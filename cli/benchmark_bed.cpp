@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "base/error.h"
 #include "bench/process_usage.h"
@@ -113,10 +114,12 @@ pid_t start_column(const Entry& entry, const BedPlan& plan, const Column& column
   return 0;
 }
 
+std::string name_for(pid_t benchmark) { return "benchmark-" + std::to_string(benchmark); }
+
 class ServedBed final : public bench::fs::Bed {
  public:
   ServedBed(const RuntimeDir& runtime, const BedPlan& plan, const Column& column)
-      : entry_(make_free_entry(runtime, "benchmark-" + std::to_string(getpid()))) {
+      : entry_(make_free_entry(runtime, name_for(getpid()))) {
     try {
       build(plan, column);
     } catch (...) {
@@ -154,7 +157,7 @@ class ServedBed final : public bench::fs::Bed {
     Interrupts::check();
     where_ = device_of(entry_, state_);
     if (plan.raw) return;
-    run_or_throw({.argv = make_file_system(plan, where_)});
+    run_or_throw({.argv = make_file_system(plan, where_), .dies_with_us = true});
     Interrupts::check();
     mount_inside(entry_, state_,
                  {.directory = mount_point(plan), .type = plan.file_system, .options = {}, .partition = {}});
@@ -192,6 +195,19 @@ void check_bed(const BedPlan& plan, const Column& column) {
 
 std::unique_ptr<bench::fs::Bed> make_bed(const RuntimeDir& runtime, const BedPlan& plan, const Column& column) {
   return std::make_unique<ServedBed>(runtime, plan, column);
+}
+
+void remove_beds(const RuntimeDir& runtime, pid_t benchmark) {
+  const std::string name = name_for(benchmark);
+  // Mounting and attaching are let come to their end, and the load may hold the entry until it has ended.
+  for (int tries = 0; tries < 50 && glance_if_sound(runtime, name); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    try {
+      Entry entry = Entry::find(runtime, name);
+      force_down(entry);
+    } catch (const Error&) {  // tried again
+    }
+  }
 }
 
 }  // namespace nbdcrypt::cli

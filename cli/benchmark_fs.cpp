@@ -33,6 +33,7 @@
 #include "cli/progress.h"
 #include "cli/teardown.h"
 #include "cli/terminal.h"
+#include "cli/watchdog.h"
 
 namespace nbdcrypt::cli {
 namespace {
@@ -67,7 +68,8 @@ class Workplace {
   }
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() {
+  ~Workplace() { remove(); }
+  void remove() const noexcept {
     for (const char* file : {"/image", "/key"}) unlink((path_ + file).c_str());
     rmdir((path_ + "/mnt").c_str());
     rmdir(path_.c_str());
@@ -77,6 +79,13 @@ class Workplace {
  private:
   std::string path_;
 };
+
+// What is left when the benchmark was killed: what its destructors would have undone.
+void clean_up(const RuntimeDir& runtime, pid_t benchmark, const Workplace& workplace, const fs::MemoryGroup* group) {
+  remove_beds(runtime, benchmark);
+  workplace.remove();
+  if (group != nullptr) group->remove();
+}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
@@ -349,11 +358,12 @@ int run_fs_benchmark(const Arguments& arguments) {
   const Workplace workplace(parent_folder(arguments));
   plan.bed.folder = workplace.path();
   if (!plan.own_image && !confirm("This overwrites " + plan.bed.image + " irrevocably.", plan.quiet)) return 1;
+  const std::uint64_t limit = std::max(kMinGroupBytes, plan.load.file_bytes / 4);
+  const auto group = fs::MemoryGroup::make(limit);
+  const Watchdog watchdog([&, us = getpid()] { clean_up(runtime, us, workplace, group.get()); });
   take_image(plan, workplace.path());
   check_plan(plan);
 
-  const std::uint64_t limit = std::max(kMinGroupBytes, plan.load.file_bytes / 4);
-  const auto group = fs::MemoryGroup::make(limit);
   plan.load.drop_caches = group == nullptr && geteuid() == 0;
   const std::string caching = caches(plan, group.get(), limit);
   if (!plan.quiet) show_plan(plan, caching);
