@@ -23,6 +23,7 @@
 #include "bench/tables/machine.h"
 #include "bench/tables/output.h"
 #include "cli/add_options.h"
+#include "cli/attach_dm.h"
 #include "cli/benchmark.h"
 #include "cli/benchmark_bed.h"
 #include "cli/benchmark_plot.h"
@@ -245,12 +246,17 @@ void show_plan(const Plan& plan, const std::string& caching) {
                    plan.runs == 1 ? "" : "s", duration(turns * expected_seconds_of_turn(plan))));
 }
 
-// nbdkit 1.32's luks filter ends the connection when a volume has essiv IVs.
+void leave_out(Plan& plan, fs::Column::Server server, const std::string& why) {
+  const auto is_it = [&](const fs::Column& column) { return column.server == server; };
+  if (std::erase_if(plan.columns, is_it) != 0) tell("nbdcrypt: " + why + "; left out\n");
+}
+
 void leave_out_unable(Plan& plan) {
-  if (plan.bed.cipher.find("essiv") == std::string::npos) return;
-  const auto is_unable = [](const fs::Column& column) { return column.server == fs::Column::Server::nbdkit_luks; };
-  if (std::erase_if(plan.columns, is_unable) != 0)
-    tell("nbdcrypt: nbdkit's luks filter does not know essiv; left out\n");
+  // nbdkit 1.32's luks filter ends the connection when a volume has essiv IVs.
+  if (plan.bed.cipher.find("essiv") != std::string::npos)
+    leave_out(plan, fs::Column::Server::nbdkit_luks, "nbdkit's luks filter does not know essiv");
+  if (const std::string missing = dm_is_missing(); !missing.empty())
+    leave_out(plan, fs::Column::Server::dm_crypt, "no dm-crypt here (" + missing + ")");
 }
 
 // The bar of the present turn, with the time that is left by the turns before.
@@ -337,7 +343,7 @@ void add_fs_benchmark_options(po::options_description& options) {
   add_value<std::uint32_t>(options, "files", "N", "fs: how many small files (default 4096)");
   add_value<std::uint32_t>(options, "runs", "N", "fs: of each column (default 3)");
   add_value<std::uint32_t>(options, "sector-size", "BYTES", "fs: of the volume (default 4096)");
-  add_flag(options, "peers", "fs: also nbdkit's luks filter and QEMU's luks driver");
+  add_flag(options, "peers", "fs: also nbdkit's luks filter, QEMU's luks driver and the kernel's dm-crypt");
   add_value<std::string>(options, "image", "FILE", "fs: work in this file or device; what it holds is lost");
   add_value<std::string>(options, "dir", "DIR", "fs: make the image here (default $TMPDIR, /var/tmp)");
   add_flag(options, "raw", "fs: the same accesses to the NBD device, without a file system");

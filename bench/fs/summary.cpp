@@ -43,7 +43,7 @@ double median(const std::vector<double>& sorted) {
 }
 
 Row row_of(Phase phase, const Column& column, const Row& common) {
-  const char* servers[] = {"nbdkit file", "nbdcrypt", "nbdkit luks filter", "qemu-nbd luks"};
+  const char* servers[] = {"nbdkit file", "nbdcrypt", "nbdkit luks filter", "qemu-nbd luks", "dm-crypt"};
   Row row = common;
   row.set("load", key_of(phase)).set("column", column.name).set("server", servers[static_cast<int>(column.server)]);
   if (column.server != Column::Server::nbdcrypt) return row;
