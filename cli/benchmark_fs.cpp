@@ -382,7 +382,9 @@ int run_fs_benchmark(const Arguments& arguments) {
       {.begin = [&](int round, const fs::Column& column) { turns.begin(round, column); },
        .step = [&](fs::Phase phase, std::uint64_t bytes) { turns.step(phase, bytes); },
        .check = [] { Interrupts::check(); }});
-  show_results(plan, machine, fs::summarise(plan.columns, samples, common_row(plan)));
+  std::vector<bench::Row> rows = fs::summarise(plan.columns, samples, common_row(plan));
+  if (bench::is_emulated(machine)) fs::keep_ratios(rows);
+  show_results(plan, machine, rows);
   return 0;
 }
 
