@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "cli/attach_dm.h"
 #include "cli/attach_fuse.h"
 #include "cli/attach_nbd.h"
 #include "cli/client.h"
@@ -82,15 +83,18 @@ void attach(const Entry& entry, State& state, AttachChoice choice) {
 void detach(const Entry& entry, const State& state) {
   if (state.attachment == Attachment::nbd) detach_nbd(state);
   if (state.attachment == Attachment::fuse) detach_fuse(entry);
+  if (state.attachment == Attachment::dm) detach_dm(state);
 }
 
 void force_detach(const Entry& entry, const State& state) noexcept {
   if (state.attachment == Attachment::nbd) force_detach_nbd(state);
   if (state.attachment == Attachment::fuse) force_detach_fuse(entry);
+  if (state.attachment == Attachment::dm) force_detach_dm(state);
 }
 
 std::string device_of(const Entry& entry, const State& state) {
-  return state.attachment == Attachment::nbd ? state.device : entry.path(kDeviceFile);
+  const bool by_kernel = state.attachment == Attachment::nbd || state.attachment == Attachment::dm;
+  return by_kernel ? state.device : entry.path(kDeviceFile);
 }
 
 }  // namespace nbdcrypt::cli

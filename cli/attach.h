@@ -28,7 +28,7 @@ void detach(const Entry& entry, const State& state);
 /// Detaches whatever uses it. Never throws.
 void force_detach(const Entry& entry, const State& state) noexcept;
 
-/// What a file system is mounted from, or a loop device attached to: NAME/dev, or /dev/nbdN behind it.
+/// What a file system is mounted from, or a loop device attached to: NAME/dev, or the block device behind it.
 std::string device_of(const Entry& entry, const State& state);
 
 }  // namespace nbdcrypt::cli

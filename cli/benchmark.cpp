@@ -24,7 +24,7 @@ struct Benchmark {
 
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> kAll = {
-      {"", run_cipher_benchmark, {"table", "backend", "seconds", "json", "cipher", "key-size"}},
+      {"", run_cipher_benchmark, {"table", "backend", "seconds", "json", "cipher", "key-size", "plot"}},
       {"fs",
        run_fs_benchmark,
        {"backend", "seconds", "json", "cipher", "key-size", "fstype", "file-size", "files", "runs", "sector-size",
@@ -36,7 +36,7 @@ const std::vector<Benchmark>& benchmarks() {
 void add_options(po::options_description& options) {
   add_value<std::string>(options, "table", "NAME", "a table of the ciphers in memory; \"list\" lists them");
   add_value<std::string>(options, "backend", "NAME[,NAME...]",
-                         "the AES implementation; fs: a column for each further one");
+                         "the AES implementation; --table: or all, the default; fs: a column for each further one");
   add_value<double>(options, "seconds", "S", "time for each row, or at most for each phase");
   add_value<std::string>(options, "json", "FILE", "write the rows as JSON; -: to standard output, without the table");
   add_value<std::string>(options, "cipher,c", "SPEC", "default aes-xts-plain64; without a name: this one alone");

@@ -9,9 +9,11 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <thread>
 
 #include "base/error.h"
 #include "bench/process_usage.h"
+#include "cli/attach_dm.h"
 #include "cli/client.h"
 #include "cli/filesystem.h"
 #include "cli/opening.h"
@@ -47,11 +49,22 @@ volume::OpenOptions options_of(const BedPlan& plan, const Column& column) {
 }
 
 // A key for throw-away data; XTS wants halves that differ.
-volume::Unlocked unlocked_for(const BedPlan& plan, const Column& column) {
+base::SecretBuffer random_key(const BedPlan& plan) {
   base::SecretBuffer key(plan.key_bits / 8);
   std::random_device random;
   for (auto& byte : key.bytes()) byte = static_cast<std::uint8_t>(random());
-  return volume::unlock(options_of(plan, column), {volume::SecretKind::volume_key, std::move(key)});
+  return key;
+}
+
+volume::Unlocked unlocked_for(const BedPlan& plan, const Column& column) {
+  return volume::unlock(options_of(plan, column), {volume::SecretKind::volume_key, random_key(plan)});
+}
+
+// For dm-crypt, which takes the same plain volume as we do.
+void write_key(const BedPlan& plan) {
+  const base::SecretBuffer key = random_key(plan);
+  std::ofstream file(key_file(plan), std::ios::binary);
+  file.write(reinterpret_cast<const char*>(key.data()), static_cast<std::streamsize>(key.size()));
 }
 
 // Both peers take LUKS1 with any of our ciphers, and always 512-byte sectors.
@@ -109,14 +122,18 @@ pid_t start_column(const Entry& entry, const BedPlan& plan, const Column& column
                     entry.path(kSocketFile), "--cache=writeback", "--object", "secret,id=key,file=" + key_file(plan),
                     "--image-opts", "driver=luks,key-secret=key,file.driver=file,file.filename=" + plan.image}},
           refuse_qemu);
+    case Column::Server::dm_crypt:
+      break;
   }
   return 0;
 }
 
+std::string name_for(pid_t benchmark) { return "benchmark-" + std::to_string(benchmark); }
+
 class ServedBed final : public bench::fs::Bed {
  public:
   ServedBed(const RuntimeDir& runtime, const BedPlan& plan, const Column& column)
-      : entry_(make_free_entry(runtime, "benchmark-" + std::to_string(getpid()))) {
+      : entry_(make_free_entry(runtime, name_for(getpid()))) {
     try {
       build(plan, column);
     } catch (...) {
@@ -130,11 +147,11 @@ class ServedBed final : public bench::fs::Bed {
 
   const std::string& where() const override { return where_; }
   double server_cpu_seconds() const override {
+    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    if (state_.server_pid == 0) return kUnknown;  // the kernel's threads serve everybody
     try {
       return bench::cpu_seconds_of(state_.server_pid);
-    } catch (const std::exception&) {  // it was killed; the load will say so
-      return std::numeric_limits<double>::quiet_NaN();
-    }
+    } catch (const std::exception&) { return kUnknown; }  // it was killed; the load will say so
   }
 
  private:
@@ -145,21 +162,32 @@ class ServedBed final : public bench::fs::Bed {
     state_.cipher = plan.cipher;
     state_.key_bits = plan.key_bits;
     state_.sector_bytes = plan.sector_bytes;
+    if (column.server == Column::Server::dm_crypt)
+      map(plan);
+    else
+      serve(plan, column);
+    Interrupts::check();
+    where_ = device_of(entry_, state_);
+    if (plan.raw) return;
+    run_or_throw({.argv = make_file_system(plan, where_), .dies_with_us = true});
+    Interrupts::check();
+    mount_inside(entry_, state_,
+                 {.directory = mount_point(plan), .type = plan.file_system, .options = {}, .partition = {}});
+    where_ = mount_point(plan);
+    Interrupts::check();
+  }
+
+  void serve(const BedPlan& plan, const Column& column) {
     state_.uri = unix_uri(entry_.path(kSocketFile));
     entry_.write(state_);
     state_.server_pid = start_column(entry_, plan, column);
     state_.size_bytes = ask_server(state_.uri).bytes;
     entry_.write(state_);
     attach(entry_, state_, plan.attach);
-    Interrupts::check();
-    where_ = device_of(entry_, state_);
-    if (plan.raw) return;
-    run_or_throw({.argv = make_file_system(plan, where_)});
-    Interrupts::check();
-    mount_inside(entry_, state_,
-                 {.directory = mount_point(plan), .type = plan.file_system, .options = {}, .partition = {}});
-    where_ = mount_point(plan);
-    Interrupts::check();
+  }
+  void map(const BedPlan& plan) {
+    write_key(plan);
+    attach_dm(entry_, state_, key_file(plan));
   }
 
   Entry entry_;
@@ -192,6 +220,19 @@ void check_bed(const BedPlan& plan, const Column& column) {
 
 std::unique_ptr<bench::fs::Bed> make_bed(const RuntimeDir& runtime, const BedPlan& plan, const Column& column) {
   return std::make_unique<ServedBed>(runtime, plan, column);
+}
+
+void remove_beds(const RuntimeDir& runtime, pid_t benchmark) {
+  const std::string name = name_for(benchmark);
+  // Mounting and attaching are let come to their end, and the load may hold the entry until it has ended.
+  for (int tries = 0; tries < 50 && glance_if_sound(runtime, name); ++tries) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    try {
+      Entry entry = Entry::find(runtime, name);
+      force_down(entry);
+    } catch (const Error&) {  // tried again
+    }
+  }
 }
 
 }  // namespace nbdcrypt::cli

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a column of `benchmark fs` works: a server on the benchmark's image, attached and mounted by the same steps as
-// `nbdcrypt mount`, and taken down by the same way. An entry in the runtime folder remembers it meanwhile, so that the
-// next command cleans up even when the benchmark itself was killed.
+// Where a column of `benchmark fs` works: a server (or the kernel's dm-crypt) on the benchmark's image, attached and
+// mounted by the same steps as `nbdcrypt mount`, and taken down by the same way. An entry in the runtime folder
+// remembers it meanwhile, so that somebody else can do that when the benchmark was killed: its watchdog, or else the
+// next command.
 #pragma once
 
 #include <memory>
@@ -31,5 +32,8 @@ void check_bed(const BedPlan& plan, const bench::fs::Column& column);
 /// Formats, serves, attaches, makes the file system, mounts.
 std::unique_ptr<bench::fs::Bed> make_bed(const RuntimeDir& runtime, const BedPlan& plan,
                                          const bench::fs::Column& column);
+
+/// Takes down what the process `benchmark` left when it was killed.
+void remove_beds(const RuntimeDir& runtime, pid_t benchmark);
 
 }  // namespace nbdcrypt::cli

@@ -13,6 +13,7 @@
 #include "bench/tables/tables.h"
 #include "bench/tables/timing.h"
 #include "cli/benchmark.h"
+#include "cli/benchmark_plot.h"
 #include "cli/interrupt.h"
 #include "modes/backend_choice.h"
 #include "modes/cipher_spec.h"
@@ -112,6 +113,8 @@ int run_table(const Arguments& arguments, const std::string& name, const std::st
     for (const bench::Table& table : bench::tables()) fmt::print("{:<10} {}\n", table.name, table.what);
     return 0;
   }
+  const std::string plot_file = arguments.get_or<std::string>("plot", "");
+  if (!plot_file.empty() && bench::fs::picture_of(plot_file) == bench::fs::Picture::png) require_gnuplot();
   for (const char* option : {"cipher", "key-size"}) {
     if (arguments.has(option)) throw Error(Kind::usage, fmt::format("option --{} is not for --table", option));
   }
@@ -119,8 +122,9 @@ int run_table(const Arguments& arguments, const std::string& name, const std::st
   options.table = name;
   options.backend = arguments.get_or<std::string>("backend", "");
   options.seconds = seconds_of(arguments, options.seconds);
-  options.json_file = json_file;
-  bench::run_table(options);
+  const bench::Measured measured = bench::measure_table(options);
+  bench::publish(json_file, measured.machine, measured.rows);
+  if (!plot_file.empty()) draw_table(measured, name + ": " + measured.figure, plot_file);
   return 0;
 }
 
@@ -129,6 +133,7 @@ int run_table(const Arguments& arguments, const std::string& name, const std::st
 int run_cipher_benchmark(const Arguments& arguments) {
   const std::string json_file = arguments.get_or<std::string>("json", "");
   if (arguments.has("table")) return run_table(arguments, arguments.get<std::string>("table"), json_file);
+  if (arguments.has("plot")) throw Error(Kind::usage, "option --plot is for fs and --table");
   const aes::Backend& backend = modes::choose_backend(arguments.get_or<std::string>("backend", ""));
   const std::vector<Cipher> ciphers = ciphers_of(arguments);
   const double seconds = seconds_of(arguments, 0.5);

@@ -23,6 +23,7 @@
 #include "bench/tables/machine.h"
 #include "bench/tables/output.h"
 #include "cli/add_options.h"
+#include "cli/attach_dm.h"
 #include "cli/benchmark.h"
 #include "cli/benchmark_bed.h"
 #include "cli/benchmark_plot.h"
@@ -33,6 +34,7 @@
 #include "cli/progress.h"
 #include "cli/teardown.h"
 #include "cli/terminal.h"
+#include "cli/watchdog.h"
 
 namespace nbdcrypt::cli {
 namespace {
@@ -67,7 +69,8 @@ class Workplace {
   }
   Workplace(const Workplace&) = delete;
   Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() {
+  ~Workplace() { remove(); }
+  void remove() const noexcept {
     for (const char* file : {"/image", "/key"}) unlink((path_ + file).c_str());
     rmdir((path_ + "/mnt").c_str());
     rmdir(path_.c_str());
@@ -77,6 +80,13 @@ class Workplace {
  private:
   std::string path_;
 };
+
+// What is left when the benchmark was killed: what its destructors would have undone.
+void clean_up(const RuntimeDir& runtime, pid_t benchmark, const Workplace& workplace, const fs::MemoryGroup* group) {
+  remove_beds(runtime, benchmark);
+  workplace.remove();
+  if (group != nullptr) group->remove();
+}
 
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> words;
@@ -236,12 +246,17 @@ void show_plan(const Plan& plan, const std::string& caching) {
                    plan.runs == 1 ? "" : "s", duration(turns * expected_seconds_of_turn(plan))));
 }
 
-// nbdkit 1.32's luks filter ends the connection when a volume has essiv IVs.
+void leave_out(Plan& plan, fs::Column::Server server, const std::string& why) {
+  const auto is_it = [&](const fs::Column& column) { return column.server == server; };
+  if (std::erase_if(plan.columns, is_it) != 0) tell("nbdcrypt: " + why + "; left out\n");
+}
+
 void leave_out_unable(Plan& plan) {
-  if (plan.bed.cipher.find("essiv") == std::string::npos) return;
-  const auto is_unable = [](const fs::Column& column) { return column.server == fs::Column::Server::nbdkit_luks; };
-  if (std::erase_if(plan.columns, is_unable) != 0)
-    tell("nbdcrypt: nbdkit's luks filter does not know essiv; left out\n");
+  // nbdkit 1.32's luks filter ends the connection when a volume has essiv IVs.
+  if (plan.bed.cipher.find("essiv") != std::string::npos)
+    leave_out(plan, fs::Column::Server::nbdkit_luks, "nbdkit's luks filter does not know essiv");
+  if (const std::string missing = dm_is_missing(); !missing.empty())
+    leave_out(plan, fs::Column::Server::dm_crypt, "no dm-crypt here (" + missing + ")");
 }
 
 // The bar of the present turn, with the time that is left by the turns before.
@@ -328,13 +343,14 @@ void add_fs_benchmark_options(po::options_description& options) {
   add_value<std::uint32_t>(options, "files", "N", "fs: how many small files (default 4096)");
   add_value<std::uint32_t>(options, "runs", "N", "fs: of each column (default 3)");
   add_value<std::uint32_t>(options, "sector-size", "BYTES", "fs: of the volume (default 4096)");
-  add_flag(options, "peers", "fs: also nbdkit's luks filter and QEMU's luks driver");
+  add_flag(options, "peers", "fs: also nbdkit's luks filter, QEMU's luks driver and the kernel's dm-crypt");
   add_value<std::string>(options, "image", "FILE", "fs: work in this file or device; what it holds is lost");
   add_value<std::string>(options, "dir", "DIR", "fs: make the image here (default $TMPDIR, /var/tmp)");
   add_flag(options, "raw", "fs: the same accesses to the NBD device, without a file system");
   add_value<std::string>(options, "tool", "NAME", "fs: own (default), bonnie++ or fio");
   add_value<std::string>(options, "csv", "FILE", "fs: write the rows as CSV; -: to standard output");
-  add_value<std::string>(options, "plot", "FILE", "fs: draw the percentages, to a .svg or .png");
+  add_value<std::string>(options, "plot", "FILE",
+                         "fs: draw the percentages, to a .svg or .png; --table: its figures, to a .svg or .png");
   add_attach_options(options);
   add_runtime_options(options);
 }
@@ -348,11 +364,12 @@ int run_fs_benchmark(const Arguments& arguments) {
   const Workplace workplace(parent_folder(arguments));
   plan.bed.folder = workplace.path();
   if (!plan.own_image && !confirm("This overwrites " + plan.bed.image + " irrevocably.", plan.quiet)) return 1;
+  const std::uint64_t limit = std::max(kMinGroupBytes, plan.load.file_bytes / 4);
+  const auto group = fs::MemoryGroup::make(limit);
+  const Watchdog watchdog([&, us = getpid()] { clean_up(runtime, us, workplace, group.get()); });
   take_image(plan, workplace.path());
   check_plan(plan);
 
-  const std::uint64_t limit = std::max(kMinGroupBytes, plan.load.file_bytes / 4);
-  const auto group = fs::MemoryGroup::make(limit);
   plan.load.drop_caches = group == nullptr && geteuid() == 0;
   const std::string caching = caches(plan, group.get(), limit);
   if (!plan.quiet) show_plan(plan, caching);
@@ -365,7 +382,9 @@ int run_fs_benchmark(const Arguments& arguments) {
       {.begin = [&](int round, const fs::Column& column) { turns.begin(round, column); },
        .step = [&](fs::Phase phase, std::uint64_t bytes) { turns.step(phase, bytes); },
        .check = [] { Interrupts::check(); }});
-  show_results(plan, machine, fs::summarise(plan.columns, samples, common_row(plan)));
+  std::vector<bench::Row> rows = fs::summarise(plan.columns, samples, common_row(plan));
+  if (bench::is_emulated(machine)) fs::keep_ratios(rows);
+  show_results(plan, machine, rows);
   return 0;
 }
 

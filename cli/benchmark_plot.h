@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bench/fs/plot.h"
+#include "bench/tables/tables.h"
 
 namespace nbdcrypt::cli {
 
@@ -12,6 +13,8 @@ void require_gnuplot();
 
 /// Draws to `file`, whose ending says how.
 void draw_plot(const bench::fs::Grid& grid, const std::string& title, const std::string& file);
+/// The bars of a cipher table; gnuplot is needed for a .png alone.
+void draw_table(const bench::Measured& measured, const std::string& title, const std::string& file);
 
 /// The text of an SVG.
 std::string drawn_svg(const bench::fs::Grid& grid, const std::string& title);

@@ -59,11 +59,15 @@ Found probe(const std::string& device, const Window& window = {}) {
 
 // ---- root ----
 
+bool is_block_device(const State& state) {
+  return state.attachment == Attachment::nbd || state.attachment == Attachment::dm;
+}
+
 // A block device over all of the volume, while it lives: partition tables count in sectors, and a file has none.
 class WholeDevice {
  public:
   WholeDevice(const std::string& device, const State& state)
-      : is_loop_(state.attachment != Attachment::nbd),
+      : is_loop_(!is_block_device(state)),
         path_(is_loop_ ? attach_loop(device, {.sector_bytes = state.sector_bytes, .read_only = true}) : device) {}
   WholeDevice(const WholeDevice&) = delete;
   WholeDevice& operator=(const WholeDevice&) = delete;
@@ -97,11 +101,11 @@ std::uint32_t fitting_sector_bytes(const State& state, const Found& found) {
 
 // What mount(8) is given: /dev/nbdN itself where that will do, else a loop device.
 std::string source_for(const std::string& device, const State& state, const LoopOptions& loop) {
-  const bool is_nbd = state.attachment == Attachment::nbd;
+  const bool is_device = is_block_device(state);
   const bool sectors_fit = loop.sector_bytes == state.sector_bytes;
-  if (is_nbd && sectors_fit && loop.window.bytes == 0) return device;
+  if (is_device && sectors_fit && loop.window.bytes == 0) return device;
   LoopOptions options = loop;
-  options.direct_io = !is_nbd || sectors_fit;  // direct I/O to a block device must be in its own sectors
+  options.direct_io = !is_device || sectors_fit;  // direct I/O to a block device must be in its own sectors
   return attach_loop(device, options);
 }
 

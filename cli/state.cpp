@@ -26,7 +26,7 @@ std::string type_name(volume::Type type) {
 }
 
 constexpr std::pair<Attachment, const char*> kAttachments[] = {
-    {Attachment::none, "none"}, {Attachment::fuse, "fuse"}, {Attachment::nbd, "nbd"}};
+    {Attachment::none, "none"}, {Attachment::fuse, "fuse"}, {Attachment::nbd, "nbd"}, {Attachment::dm, "dm"}};
 
 Attachment attachment_of(const std::string& name) {
   for (const auto& [attachment, known] : kAttachments) {

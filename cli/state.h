@@ -16,6 +16,7 @@ enum class Attachment {
   none,  ///< only the NBD URI
   fuse,  ///< NAME/dev is a file by nbdfuse
   nbd,   ///< NAME/dev is a symbolic link to the kernel's /dev/nbdN
+  dm,    ///< no server: NAME/dev is a symbolic link to /dev/mapper/nbdcrypt-NAME
 };
 
 /// "none", "fuse", "nbd".
@@ -38,7 +39,7 @@ struct State {
   std::string uri;
   int server_pid = 0;
   Attachment attachment = Attachment::none;
-  std::string device;        // /dev/nbdN when attached by the kernel
+  std::string device;        // /dev/nbdN or /dev/mapper/nbdcrypt-NAME when attached by the kernel
   std::string device_owner;  // who connected that, as the kernel tells it
   int own_connections = 0;   // NBD connections that the attachment itself holds
   std::string mount_point;   // where `mount` mounted it; written before it is mounted

@@ -58,6 +58,7 @@ std::vector<Column> columns_for(const std::string& first, const std::vector<std:
   if (peers) {
     columns.push_back({.name = "nbdkit luks filter", .server = Server::nbdkit_luks});
     columns.push_back({.name = "qemu-nbd luks", .server = Server::qemu_luks});
+    columns.push_back({.name = "dm-crypt", .server = Server::dm_crypt});
   }
   return columns;
 }

@@ -16,7 +16,7 @@ namespace nbdcrypt::bench::fs {
 
 /// A way to serve the data.
 struct Column {
-  enum class Server { nbdkit_file, nbdcrypt, nbdkit_luks, qemu_luks };
+  enum class Server { nbdkit_file, nbdcrypt, nbdkit_luks, qemu_luks, dm_crypt };
   std::string name;  // "no encryption", "batch", ...
   Server server = Server::nbdcrypt;
   modes::Offload offload = modes::Offload::batch;
@@ -24,7 +24,8 @@ struct Column {
 };
 
 /// No encryption, one block at a time, whole buffer, batch (all with the backend `first`, or the best when it is
-/// empty); then a batch column for each of `more`, and with `peers` nbdkit's luks filter and QEMU's luks driver.
+/// empty); then a batch column for each of `more`, and with `peers` nbdkit's luks filter, QEMU's luks driver and
+/// dm-crypt.
 std::vector<Column> columns_for(const std::string& first, const std::vector<std::string>& more, bool peers);
 
 /// A server and what it takes to reach the data on it. Everything is gone when it is destroyed.
@@ -33,7 +34,7 @@ class Bed {
   virtual ~Bed() = default;
   /// The folder, or with --raw the device, to work on.
   virtual const std::string& where() const = 0;
-  /// Processor time of the server so far. NaN when it has ended.
+  /// Processor time of the server so far. NaN when it has ended, or is the kernel.
   virtual double server_cpu_seconds() const = 0;
 };
 using MakeBed = std::function<std::unique_ptr<Bed>(const Column&)>;

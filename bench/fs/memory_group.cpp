@@ -59,10 +59,12 @@ std::unique_ptr<MemoryGroup> MemoryGroup::make(std::uint64_t limit_bytes) {
 }
 
 // Processes that have ended leave the group a little later.
-MemoryGroup::~MemoryGroup() {
+void MemoryGroup::remove() const noexcept {
   for (int tries = 0; tries < 100 && rmdir(path_.c_str()) != 0; ++tries)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
+
+MemoryGroup::~MemoryGroup() { remove(); }
 
 void MemoryGroup::enter() const {
   if (!put(path_ + "/cgroup.procs", std::to_string(getpid())))

@@ -20,6 +20,8 @@ class MemoryGroup {
 
   /// Puts the calling process into it.
   void enter() const;
+  /// What the destructor does, for whom it does not run.
+  void remove() const noexcept;
 
  private:
   explicit MemoryGroup(std::string path) : path_(std::move(path)) {}

@@ -77,4 +77,19 @@ std::string plot_script(const Grid& grid, const std::string& title, Picture pict
   return script + "\n";
 }
 
+std::string bars_script(const std::vector<Bar>& bars, const std::string& title, const std::string& file) {
+  std::string script = "$data << END\n";
+  for (const Bar& bar : bars) script += fmt::format("{} {:.4g}\n", word(bar.label), bar.value);
+  script += "END\n";
+  script += fmt::format("set terminal png size 940,{} noenhanced font 'sans,10'\nset output {}\n",
+                        100 + 20 * bars.size(), quoted(file));
+  script += fmt::format(
+      "set title {}\nset xrange [0:*]\nset offsets graph 0,0.1,0,0\nset yrange [{}:-1] noextend\nset ytics scale 0\n"
+      "set grid xtics\nset style fill solid 0.6 border -1\nunset key\n"
+      "plot $data using 2:0:(0):2:($0-0.4):($0+0.4):yticlabels(1) with boxxyerror linecolor rgb '#4477aa', \\\n"
+      "$data using 2:0:(sprintf('%.4g', $2)) with labels left offset 0.5,0\n",
+      quoted(title), bars.size());
+  return script;
+}
+
 }  // namespace nbdcrypt::bench::fs

@@ -83,21 +83,25 @@ std::string inline_svg(const std::string& svg) {
   return svg.substr(at);
 }
 
+std::string html_cell(const Grid::Cell& cell) {
+  if (!std::isfinite(cell.value)) return std::isfinite(cell.ratio) ? fmt::format("{:.0f} %", cell.ratio * 100) : "-";
+  return fmt::format("{:.0f} ({:.0f} %){}", cell.value, cell.ratio * 100,
+                     std::isfinite(cell.cpu) ? fmt::format(", {:.2f} s/GB", cell.cpu) : "");
+}
+
 std::string html_grid(const Grid& grid) {
   std::string out = "<div class=\"wide\"><table>\n<tr><th></th>";
   for (const std::string& column : grid.columns) out += "<th>" + escaped(column) + "</th>";
   out += "</tr>\n";
+  const bool relative = grid.only_ratios();
   for (const Grid::Line& line : grid.lines) {
-    out += "<tr><td>" + escaped(line.title) + (line.data ? ", kB/s" : ", per second") + "</td>";
-    for (const Grid::Cell& cell : line.cells) {
-      out += !std::isfinite(cell.value)
-                 ? "<td>-</td>"
-                 : fmt::format("<td>{:.0f} ({:.0f} %){}</td>", cell.value, cell.ratio * 100,
-                               std::isfinite(cell.cpu) ? fmt::format(", {:.2f} s/GB", cell.cpu) : "");
-    }
+    out += "<tr><td>" + escaped(line.title) + (relative ? "" : line.data ? ", kB/s" : ", per second") + "</td>";
+    for (const Grid::Cell& cell : line.cells) { out += "<td>" + html_cell(cell) + "</td>"; }
     out += "</tr>\n";
   }
-  return out + "</table></div>\n<p>In parentheses: of the first column. s/GB: processor time of the server.</p>\n";
+  out += "</table></div>\n";
+  if (relative) return out + "<p>" + kEmulationNotice + "</p>\n";
+  return out + "<p>In parentheses: of the first column. s/GB: processor time of the server.</p>\n";
 }
 
 std::string html_rows(const std::vector<Row>& rows) {

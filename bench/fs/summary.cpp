@@ -43,7 +43,7 @@ double median(const std::vector<double>& sorted) {
 }
 
 Row row_of(Phase phase, const Column& column, const Row& common) {
-  const char* servers[] = {"nbdkit file", "nbdcrypt", "nbdkit luks filter", "qemu-nbd luks"};
+  const char* servers[] = {"nbdkit file", "nbdcrypt", "nbdkit luks filter", "qemu-nbd luks", "dm-crypt"};
   Row row = common;
   row.set("load", key_of(phase)).set("column", column.name).set("server", servers[static_cast<int>(column.server)]);
   if (column.server != Column::Server::nbdcrypt) return row;
@@ -84,14 +84,17 @@ std::string title_of_key(const std::string& key) {
 
 using CellText = std::string (*)(const Grid::Cell&);
 
+std::string percent(double ratio, int digits) {
+  return std::isfinite(ratio) ? fmt::format("{:.{}f} %", ratio * 100, digits) : "-";
+}
 std::string rate(const Grid::Cell& cell) {
   if (!std::isfinite(cell.value)) return "-";
-  return fmt::format("{:.0f} ({:.0f} %)", cell.value, cell.ratio * 100);
+  return fmt::format("{:.0f} ({})", cell.value, percent(cell.ratio, 0));
 }
+std::string ratio(const Grid::Cell& cell) { return percent(cell.ratio, 0); }
 std::string cpu(const Grid::Cell& cell) { return std::isfinite(cell.cpu) ? fmt::format("{:.2f}", cell.cpu) : "-"; }
-std::string spread(const Grid::Cell& cell) {
-  return std::isfinite(cell.spread) ? fmt::format("{:.1f} %", cell.spread * 100) : "-";
-}
+std::string cpu_ratio(const Grid::Cell& cell) { return percent(cell.cpu_ratio, 0); }
+std::string spread(const Grid::Cell& cell) { return percent(cell.spread, 1); }
 
 constexpr std::size_t kTitleColumns = 24;
 
@@ -142,11 +145,34 @@ std::vector<Row> summarise(const std::vector<Column>& columns, const Samples& sa
       Row row = row_of(phase, columns[c], common);
       row.set(moves_data(phase) ? "kb_per_s" : "per_second", measured.mb_per_s).set("spread", measured.spread);
       add_ratios(row, own, first);
-      if (moves_data(phase)) row.set("server_cpu_s_per_gb", median(known(figures(samples[c], times))));
+      if (moves_data(phase)) {
+        const double cpu = median(known(figures(samples[c], times)));
+        row.set("server_cpu_s_per_gb", cpu);
+        row.set("server_cpu_ratio", cpu / median(known(figures(samples.front(), times))));
+      }
       rows.push_back(row.set("rounds", measured.runs));
     }
   }
   return rows;
+}
+
+void keep_ratios(std::vector<Row>& rows) {
+  for (Row& row : rows) {
+    for (const char* absolute : {"kb_per_s", "per_second", "server_cpu_s_per_gb"}) {
+      if (row.find(absolute) != nullptr) row.set(absolute, kUnknown);
+    }
+  }
+}
+
+bool Grid::only_ratios() const {
+  bool any = false;
+  for (const Line& line : lines) {
+    for (const Cell& cell : line.cells) {
+      if (std::isfinite(cell.value)) return false;
+      any = any || std::isfinite(cell.ratio);
+    }
+  }
+  return any;
 }
 
 Grid grid_of(const std::vector<Row>& rows) {
@@ -161,19 +187,28 @@ Grid grid_of(const std::vector<Row>& rows) {
                              [&](const Grid::Line& known_line) { return known_line.title == title; });
     const bool data = row.find("kb_per_s") != nullptr;
     if (line == grid.lines.end()) {
-      const Grid::Cell none{kUnknown, kUnknown, kUnknown, kUnknown};
+      const Grid::Cell none{kUnknown, kUnknown, kUnknown, kUnknown, kUnknown};
       grid.lines.push_back({title, data, std::vector<Grid::Cell>(grid.columns.size(), none)});
       line = std::prev(grid.lines.end());
     }
     const auto column = std::find(grid.columns.begin(), grid.columns.end(), text(row, "column"));
     line->cells[static_cast<std::size_t>(column - grid.columns.begin())] = {
         number(row, data ? "kb_per_s" : "per_second"), number(row, "ratio"),
-        number(row, "rounds") > 1 ? number(row, "spread") : kUnknown, number(row, "server_cpu_s_per_gb")};
+        number(row, "rounds") > 1 ? number(row, "spread") : kUnknown, number(row, "server_cpu_s_per_gb"),
+        number(row, "server_cpu_ratio")};
   }
   return grid;
 }
 
 void write_table(std::ostream& out, const Grid& grid) {
+  if (grid.only_ratios()) {
+    out << kEmulationNotice << "\n\n";
+    write_part(out, grid, "", "rate, of the first", ratio, true);
+    write_part(out, grid, "\n", "per second", ratio, false);
+    write_part(out, grid, "\n", "server CPU, of the first", cpu_ratio, true);
+    write_part(out, grid, "\n", "spread of the rate", spread, true);
+    return;
+  }
   write_part(out, grid, "", "kB/s (of the first)", rate, true);
   write_part(out, grid, "\n", "per second", rate, false);
   write_part(out, grid, "\n", "server CPU, s per GB", cpu, true);

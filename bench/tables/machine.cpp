@@ -39,7 +39,11 @@ Row this_machine() {
   row.set("machine", system.machine).set("kernel", system.release).set("compiler", "g++ " __VERSION__);
   row.set("disabled_features", masked ? masked : "").set("load_before", load[0]);
   row.set("clock_mhz", core_clock_hz() / 1e6);
+  // What TCG calls -cpu max; with KVM that is the name of the real processor.
+  if (processor_name().starts_with("QEMU TCG")) row.set("emulated_by", "QEMU TCG");
   return row;
 }
+
+bool is_emulated(const Row& machine) { return machine.find("emulated_by") != nullptr; }
 
 }  // namespace nbdcrypt::bench

@@ -53,17 +53,18 @@ std::string label_of(const std::vector<Row>& rows, const Row& row, const std::st
 
 }  // namespace
 
-void write_svg(std::ostream& out, const std::vector<Row>& rows, const std::string& figure) {
-  struct Bar {
-    std::string label;
-    double value;
-  };
+std::vector<Bar> bars_of(const std::vector<Row>& rows, const std::string& figure) {
   std::vector<Bar> bars;
   for (const Row& row : rows) {
     const Value* const value = row.find(figure);
     const double* const number = value ? std::get_if<double>(value) : nullptr;
     if (number && std::isfinite(*number)) bars.push_back({label_of(rows, row, figure), *number});
   }
+  return bars;
+}
+
+void write_svg(std::ostream& out, const std::vector<Row>& rows, const std::string& figure) {
+  const std::vector<Bar> bars = bars_of(rows, figure);
   double most = 1e-9;
   for (const Bar& bar : bars) most = std::max(most, bar.value);
   const int height = kTop + kStep * static_cast<int>(bars.size()) + 10, width = kLabelWidth + kPlotWidth + 90;

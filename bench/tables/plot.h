@@ -9,8 +9,14 @@
 
 namespace nbdcrypt::bench {
 
-/// A bar for each row that has the number `figure`, labelled by the fields before it that are not the same in all rows,
-/// as an SVG image that needs nothing else.
+struct Bar {
+  std::string label;
+  double value;
+};
+/// A bar for each row that has the number `figure`, labelled by the fields before it that are not the same in all rows.
+std::vector<Bar> bars_of(const std::vector<Row>& rows, const std::string& figure);
+
+/// Those bars as an SVG image that needs nothing else.
 void write_svg(std::ostream& out, const std::vector<Row>& rows, const std::string& figure);
 
 }  // namespace nbdcrypt::bench

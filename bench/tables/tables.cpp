@@ -45,20 +45,26 @@ std::vector<const aes::Backend*> chosen_backends(const std::string& name) {
   return {&modes::choose_backend(name)};
 }
 
-void run_table(const Options& options) {
+Measured measure_table(const Options& options) {
   const Table& table = table_named(options.table);
   const Meter meter(options.counts_file, options.seconds);
-  Row machine = this_machine();
-  if (meter.counts_instructions()) machine.set("unit", "guest instructions, counted by the emulator");
-  std::vector<Row> rows;
-  for (const aes::Backend* backend : chosen_backends(options.backend)) {
-    for (Row& row : table.rows(*backend, meter)) rows.push_back(std::move(row));
+  Measured measured{this_machine(), {}, table.figure};
+  if (meter.counts_instructions()) {
+    measured.machine.set("unit", "guest instructions, counted by the emulator");
+    if (table.rows == slope_rows) measured.figure = "instructions_per_byte";
   }
-  publish(options.json_file, machine, rows);
+  for (const aes::Backend* backend : chosen_backends(options.backend)) {
+    for (Row& row : table.rows(*backend, meter)) measured.rows.push_back(std::move(row));
+  }
+  return measured;
+}
+
+void run_table(const Options& options) {
+  const Measured measured = measure_table(options);
+  publish(options.json_file, measured.machine, measured.rows);
   if (options.plot_file.empty()) return;
   std::ofstream file(options.plot_file);
-  write_svg(file, rows,
-            meter.counts_instructions() && table.rows == slope_rows ? "instructions_per_byte" : table.figure);
+  write_svg(file, measured.rows, measured.figure);
   file.close();
   if (!file) throw std::runtime_error(options.plot_file + ": cannot be written");
 }

@@ -29,6 +29,14 @@ const Table& table_named(const std::string& name);
 /// "all" or nothing: every backend that runs here; else the one of that name.
 std::vector<const aes::Backend*> chosen_backends(const std::string& name);
 
+struct Measured {
+  Row machine;
+  std::vector<Row> rows;
+  std::string figure;  // what a plot shows
+};
+/// The table that the options name, of the backends that they name.
+Measured measure_table(const Options& options);
+
 /// What all of nbdcrypt-tables does: measures, prints, writes JSON and plot.
 void run_table(const Options& options);
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "bench/fs/report.h"
 #include "bench/fs/summary.h"
 #include "bench/fs/tools.h"
 #include "bench/fs/worker.h"
@@ -17,8 +18,10 @@
 namespace nbdcrypt::bench::fs {
 namespace {
 
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 struct Told {
   Phase phase;
@@ -126,6 +129,41 @@ TEST(FsSummary, RatiosOfMediansAndQuartilesOfTheRounds) {
   std::ostringstream table;
   write_table(table, grid);
   EXPECT_THAT(table.str(), HasSubstr("100 (50 %)"));
+}
+
+TEST(FsSummary, UnderEmulationRatiosAlone) {
+  const std::vector<Column> columns = columns_for("", {}, true);
+  EXPECT_EQ(columns.back().name, "dm-crypt");
+  Samples samples(columns.size());
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const bool first = c == 0, kernel = c + 1 == columns.size();
+    samples[c].push_back({{Phase::read, first ? 123456. : 61728.,
+                           kernel  ? std::nan("")
+                           : first ? 0.25
+                                   : 0.75,
+                           1},
+                          {Phase::create, first ? 98765. : 9876.5, std::nan(""), 1}});
+  }
+  std::vector<Row> rows = summarise(columns, samples, Row().set("table", "fs"));
+  EXPECT_FALSE(grid_of(rows).only_ratios());
+  keep_ratios(rows);
+  const Grid grid = grid_of(rows);
+  ASSERT_TRUE(grid.only_ratios());
+  EXPECT_TRUE(grid.lines[0].data);
+  EXPECT_FALSE(grid.lines[1].data);
+  std::ostringstream table;
+  write_table(table, grid);
+  EXPECT_THAT(table.str(), HasSubstr(kEmulationNotice));
+  EXPECT_THAT(table.str(), ContainsRegex("server CPU.*\n.*Reading intelligently .* 300 % .* -\n"));
+  EXPECT_THAT(table.str(), ContainsRegex("Creating files .* 10 %\n"));
+  const std::string page =
+      html_report({{"vm.json", Row(), rows}}, [](const Grid&, const std::string&) { return "<svg/>"; });
+  EXPECT_THAT(page, HasSubstr(kEmulationNotice));
+  EXPECT_THAT(page, HasSubstr("<td>50 %</td>"));
+  for (const char* absolute : {"123456", "61728", "98765", "0.75", "s/GB"}) {
+    EXPECT_THAT(table.str(), Not(HasSubstr(absolute)));
+    EXPECT_THAT(page, Not(HasSubstr(absolute)));
+  }
 }
 
 }  // namespace

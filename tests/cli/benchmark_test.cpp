@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/cli/session.h"
 #include "tests/support/requires.h"
@@ -71,6 +73,13 @@ class FsBenchmark : public testing::Test {
   Session session_;
   std::string images_;
 };
+
+// proc(5), /proc/PID/task/TID/children.
+std::vector<pid_t> children_of(pid_t parent) {
+  const std::string pid = std::to_string(parent);
+  std::istringstream words(read_proc("/proc/" + pid + "/task/" + pid + "/children"));
+  return {std::istream_iterator<pid_t>(words), {}};
+}
 
 std::set<std::string> texts(const json& rows, const char* field) {
   std::set<std::string> found;
@@ -201,10 +210,43 @@ TEST_F(FsBenchmark, KilledServerIsAnErrorAndLeavesNothing) {
   expect_nothing_left();
 }
 
-TEST_F(FsBenchmark, KilledBenchmarkIsCleanedUpByTheNextCommand) {
+TEST_F(FsBenchmark, KilledServerInEachPhaseLeavesNothing) {
+  for (int tenths = 1; tenths < 12; tenths += 3) {
+    Child benchmark = session_.start(endless());
+    ASSERT_TRUE(eventually([&] { return loaded(); }));
+    usleep(static_cast<useconds_t>(tenths * 100000));
+    // One that is killed when its turn is over does not matter: then the next one is.
+    ASSERT_TRUE(eventually([&] {
+      if (const pid_t server = session_.server(entry()); server > 0) kill(server, SIGKILL);
+      usleep(500000);
+      return !benchmark.alive();
+    }));
+    EXPECT_EQ(benchmark.stop(), kWrong);
+    expect_nothing_left();
+  }
+}
+
+TEST_F(FsBenchmark, KilledBenchmarkLeavesNothing) {
+  const std::function<bool()> moments[] = {
+      [&] { return fs::exists(workplace() + "/image"); },
+      [&] { return fs::exists(session_.runtime() + "/" + entry() + "/nbd.sock"); },
+      [&] { return session_.leftovers().find("mount ") != std::string::npos; },
+      [&] { return loaded(); },
+  };
+  for (const auto& moment : moments) {
+    Child benchmark = session_.start(endless());
+    ASSERT_TRUE(eventually(moment));
+    benchmark.stop(SIGKILL);
+    EXPECT_TRUE(eventually([&] { return workplace().empty(); }));
+    expect_nothing_left();
+  }
+}
+
+TEST_F(FsBenchmark, KilledWithItsWatchdogIsCleanedUpByTheNextCommand) {
   Child benchmark = session_.start(endless());
   ASSERT_TRUE(eventually([&] { return loaded(); }));
   const std::string left = workplace(), name = entry();
+  for (const pid_t child : children_of(benchmark.pid())) kill(child, SIGKILL);  // the load as well
   benchmark.stop(SIGKILL);
   session_.kill_server(name);
   EXPECT_EQ(session_.nbdcrypt({"status"}).exit_code, 0);
@@ -259,6 +301,26 @@ TEST(Benchmark, TablesAreTheSameAsThoseOfTheirOwnProgram) {
   const Result result =
       nbdcrypt({"benchmark", "--table", "sectors", "--backend", "generic", "--seconds", "0", "--json", "-"});
   EXPECT_EQ(json::parse(result.out).at("rows").size(), 6u * 2 * 2 * 3);
+}
+
+TEST(Benchmark, TablesOfAllBackendsArePlotted) {
+  const TempDir dir;
+  const auto packets = [](const Args& more) {
+    return nbdcrypt(Args{"benchmark", "--table", "packets", "--seconds", "0"} + more);
+  };
+  const std::string svg = dir / "out.svg", png = dir / "out.png";
+  const Result all = packets({"--backend", "all", "--plot", svg, "--json", "-"});
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  std::set<std::string> backends;
+  const json rows = json::parse(all.out).at("rows");
+  for (const json& row : rows) backends.insert(row.at("backend"));
+  EXPECT_GE(backends.size(), 2u);
+  for (const std::string& backend : backends) EXPECT_THAT(read_file(svg), HasSubstr(backend));
+  EXPECT_THAT(packets({"--plot", "out.gif"}).err, HasSubstr("out.gif: a plot is a .svg or a .png"));
+  EXPECT_THAT(nbdcrypt({"benchmark", "--plot", svg}).err, HasSubstr("option --plot is for fs and --table"));
+  NBDCRYPT_REQUIRE_TOOL("gnuplot");
+  ASSERT_EQ(packets({"--backend", "generic", "--plot", png}).exit_code, 0);
+  EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
 }
 
 TEST(BenchmarkReport, OnePageWithPlotsInline) {

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs in the VM as root: a real kernel's dm-crypt and NBD client against our plugin. Usage: guest.sh PLUGIN
+# Runs in the VM as root: a real kernel's dm-crypt and NBD client against our plugin. Usage: guest.sh PLUGIN NBDCRYPT
 # A cell is one cipher, key size, sector size and numbering of sectors. In each, dm-crypt writes what our server must read and
 # our server writes what dm-crypt must read, byte for byte. Prints a line a cell and the number of them; exits with 1 if one differs.
 set -uo pipefail
-plugin=$1
+plugin=$1 nbdcrypt=$2
 export DM_DISABLE_UDEV=1
 work=$(mktemp -d /dev/shm/cells-XXXXXX) && cd "$work" || exit 1
 cells=0 failed=0
@@ -140,6 +140,49 @@ file_system_works() {
   nbd-client -d /dev/nbd0 >/dev/null
 }
 
+# The benchmark with the kernel's NBD client and dm-crypt, and that nothing of it is left, however it ends.
+benchmark=("$nbdcrypt" benchmark fs --dir "$work/bench" --file-size 4M --files 10 --seconds 0.2 --peers -q)
+nothing_left() {
+  local left
+  for _ in $(seq 150); do
+    left=$(ls /dev/mapper bench /run/nbdcrypt 2>/dev/null | grep -E '^(nbdcrypt-)?benchmark|^nbdcrypt-'; losetup -a; grep nbdcrypt-benchmark /proc/mounts; cat /sys/block/nbd*/pid 2>/dev/null)
+    [ -n "$left" ] || return 0
+    sleep 0.1
+  done
+  echo "left: $left"
+  return 1
+}
+benchmark_measures() {
+  "${benchmark[@]}" --runs 1 --json bench.json >bench.log 2>&1 || { cat bench.log; return 1; }
+  local column
+  for column in "no encryption" "one block at a time" "whole buffer" batch "nbdkit luks filter" "qemu-nbd luks" dm-crypt; do
+    [ "$(grep -c "\"column\": \"$column\"" bench.json)" = 9 ] || { echo "column $column"; cat bench.json; return 1; }
+  done
+  grep -q '"emulated_by": "QEMU TCG"' bench.json && nothing_left
+}
+benchmark_stops() { # SIGNAL: while its file system is on dm-crypt
+  "${benchmark[@]}" --runs 100 >bench.log 2>&1 &
+  local pid=$!
+  for _ in $(seq 3000); do
+    grep -q /dev/mapper/nbdcrypt-benchmark /proc/mounts && break
+    kill -0 $pid 2>/dev/null || { cat bench.log; return 1; }
+    sleep 0.1
+  done
+  kill "-$1" $pid
+  wait $pid
+  nothing_left
+}
+benchmark_cell() { # WHAT COMMAND...
+  cells=$((cells + 1))
+  if "${@:2}"; then echo "cell ok: benchmark $1"; else
+    failed=$((failed + 1))
+    echo "cell FAILED: benchmark $1"
+  fi
+}
+
+mkdir -p bench
+benchmark_cell "with dm-crypt" benchmark_measures
+for signal in TERM KILL; do benchmark_cell "on dm-crypt, SIG$signal" benchmark_stops $signal; done
 dm_cells
 for fs in ext4 xfs; do
   for sector in 512 4096; do file_system_cell $fs $sector; done
