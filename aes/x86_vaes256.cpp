@@ -15,6 +15,7 @@ namespace {
 struct Ymm {
   using One = XmmBlock;
   static constexpr int kLanes = 2, kChains = 8;
+  static constexpr bool kCopiedLanes = true;  // what exchanges lanes takes the place of an AES instruction (Zen 3)
 
   __m256i v;
 
