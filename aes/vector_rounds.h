@@ -58,6 +58,13 @@ template <Direction kDirection, class V>
   if constexpr (kDirection == Direction::decrypt) return x.dec_final(key);
 }
 
+/// Work between rounds stays between them, where V has x.settle(), before which x has to be computed: GCC would put it
+/// off until its result is used, behind the last round.
+template <class V>
+[[gnu::always_inline]] inline void settle(V& x) noexcept {
+  if constexpr (requires { x.settle(); }) x.settle();
+}
+
 template <class V>
 inline constexpr bool kKeyFirst = requires {
   V::kKeyFirst;

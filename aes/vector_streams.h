@@ -163,16 +163,19 @@ struct FeedbackDecrypt {
     memcpy(at.iv, at.in + bytes - kBlockBytes, kBlockBytes);
   }
 
+  /// Within a group the blocks before are loaded again: no exchange of lanes takes the place of an AES instruction.
   [[gnu::always_inline]] static bool fast(const RoundKeys<kCipher>& keys, Cursor& at) noexcept {
     V previous = V::broadcast(at.iv);
     size_t bytes = 0;
     for (; at.unit_left - bytes >= kGroupBytes<V>; bytes += kGroupBytes<V>) {
       V x[kInFlight], masks[kInFlight];
       repeat<kInFlight>([&](auto i) {
-        x[i] = V::load(at.in + bytes + i * sizeof(V));
-        masks[i] = V::after(previous, x[i]);
-        previous = x[i];
+        const Byte* const p = at.in + bytes + i * sizeof(V);
+        x[i] = V::load(p);
+        if constexpr (i == 0) masks[i] = V::after(previous, x[i]);
+        if constexpr (i > 0) masks[i] = V::load(p - kBlockBytes);
       });
+      previous = x[kInFlight - 1];
       apply(keys, x, masks);
       repeat<kInFlight>([&](auto i) { x[i].store(at.out + bytes + i * sizeof(V)); });
     }

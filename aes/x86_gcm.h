@@ -13,6 +13,9 @@
 //   V::from_block(x)                 a block into lane 0, the others zero
 //   V::reversed(x)                   the bytes of each lane in reverse
 //   x.sum()                          XOR of all lanes
+//   V::halves_swapped(x)             (perhaps) the halves of each lane exchanged: three products instead of four are
+//                                    worth it (A. Karatsuba: the fourth follows from that of the halves' sums), with a
+//                                    second table of the powers' halves added
 #pragma once
 
 #include <immintrin.h>
@@ -22,6 +25,11 @@
 
 namespace nbdcrypt::aes {
 namespace {
+
+template <class V>
+inline constexpr bool kKaratsuba = requires(V x) {
+  V::halves_swapped(x);
+};
 
 /// Blocks of a group, and powers that are prepared.
 template <class V>
@@ -49,6 +57,14 @@ struct Products {
     high = high ^ V::multiply(a, b, Index<0x11>{});
     middle = middle ^ V::multiply(a, b, Index<0x01>{}) ^ V::multiply(a, b, Index<0x10>{});
   }
+
+  /// As add(a, b), when all is added so; `sums`: b with its halves swapped, added to b.
+  [[gnu::always_inline]] void add_by_three(V a, V b, V sums) noexcept {
+    low = low ^ V::multiply(a, b, Index<0x00>{});
+    high = high ^ V::multiply(a, b, Index<0x11>{});
+    middle = middle ^ V::multiply(a ^ V::halves_swapped(a), sums, Index<0x00>{});
+  }
+  [[gnu::always_inline]] void end_by_three() noexcept { middle = middle ^ low ^ high; }
 
   [[gnu::always_inline]] __m128i reduced() const noexcept {
     const __m128i cross = middle.sum();
@@ -82,8 +98,14 @@ struct Products {
 
 template <class V>
 [[gnu::flatten]] void gcm_prepare(HashKey& key, const Byte h[16]) noexcept {
-  static_assert(kGroupBytes<V> <= sizeof key.powers);
+  static_assert((kKaratsuba<V> ? 2 : 1) * kGroupBytes<V> <= sizeof key.powers);
   ghash_powers(key.powers, h, kGroupBlocks<V>);
+  if constexpr (kKaratsuba<V>) {
+    repeat<kInFlight>([&](auto i) {
+      const V power = V::load(key.powers + i * sizeof(V));
+      (power ^ V::halves_swapped(power)).store(key.powers + kGroupBytes<V> + i * sizeof(V));
+    });
+  }
 }
 
 /// Takes in 1 to kGroupBlocks blocks; powers: [blocks * 16], the highest first.
@@ -101,15 +123,36 @@ template <class V>
   return sum.reduced();
 }
 
+/// A group of blocks is taken in vector by vector, the first one last, as it waits for what came before. `powers` are
+/// those of gcm_prepare().
+template <class V>
+struct GroupHash {
+  const Byte* const powers;
+  Products<V> sum;
+
+  /// i: 0 ... kInFlight - 1.
+  template <int kIndex>
+  [[gnu::always_inline]] void add(__m128i state, const Byte* in, Index<kIndex>) noexcept {
+    constexpr size_t kAt = (kIndex + 1) % kInFlight * sizeof(V);
+    V x = V::reversed(V::load(in + kAt));
+    if constexpr (kAt == 0) x = x ^ V::from_block(state);
+    const V power = V::load(powers + kAt);
+    if constexpr (kKaratsuba<V>) sum.add_by_three(x, power, V::load(powers + kGroupBytes<V> + kAt));
+    if constexpr (!kKaratsuba<V>) sum.add(x, power);
+    settle(sum.low), settle(sum.middle), settle(sum.high);
+  }
+
+  [[gnu::always_inline]] __m128i end() noexcept {
+    if constexpr (kKaratsuba<V>) sum.end_by_three();
+    return sum.reduced();
+  }
+};
+
 template <class V>
 [[gnu::always_inline]] inline __m128i ghash_group(const Byte* powers, __m128i state, const Byte* in) noexcept {
-  Products<V> sum;
-  repeat<kInFlight>([&](auto i) {
-    V x = V::reversed(V::load(in + i * sizeof(V)));
-    if constexpr (i == 0) x = x ^ V::from_block(state);
-    sum.add(x, V::load(powers + i * sizeof(V)));
-  });
-  return sum.reduced();
+  GroupHash<V> hash{.powers = powers, .sum = {}};
+  repeat<kInFlight>([&](auto i) { hash.add(state, in, i); });
+  return hash.end();
 }
 
 template <class V>
@@ -135,11 +178,15 @@ template <class V>
 /// Ghash: powers of its own for this call, no more than it has blocks.
 template <class V>
 [[gnu::flatten]] void ghash(Byte state[16], const Byte h[16], const Byte* in, size_t blocks) noexcept {
-  alignas(64) Byte powers[kGroupBytes<V>];
+  HashKey key;
   const size_t kept = blocks < 4 ? 1 : blocks < 2 * kGroupBlocks<V> ? 4 : kGroupBlocks<V>;
-  ghash_powers(powers, h, kept);
+  if (kept == kGroupBlocks<V>) {
+    gcm_prepare<V>(key, h);
+  } else {
+    ghash_powers(key.powers, h, kept);
+  }
   const __m128i now = byte_reversed(load_block(state));
-  store_block(state, byte_reversed(ghash_all<V>(powers, kept, now, in, blocks)));
+  store_block(state, byte_reversed(ghash_all<V>(key.powers, kept, now, in, blocks)));
 }
 
 /// GCM over whole blocks. Ciphertext is hashed between the rounds of AES: that of the same group where it comes in,
@@ -175,25 +222,17 @@ struct Gcm {
     return blocks >= kBlocks && Ctr<V, 32>::until_carry(low) >= kBlocks;
   }
 
-  /// The counter mode of one group; `hashed`: a group of ciphertext that is taken in meanwhile, or null.
+  /// The counter mode of one group; kHashes: `hashed`, a group of ciphertext, is taken in meanwhile.
+  template <bool kHashes>
   [[gnu::always_inline]] void group(const Byte* hashed) noexcept {
     V x[kInFlight];
-    Products<V> sum;
+    GroupHash<V> hash{.powers = powers, .sum = {}};
     const V k0 = keys.template first<V>(), kn = keys.template last<V>();
     repeat<kInFlight>([&](auto i) { x[i] = V::counters(low, high, i) ^ k0; });
-    if (hashed) {
-      keys.template middle<kInFlight>(x, [&](auto i) {
-        if constexpr (i < kInFlight) {
-          V c = V::reversed(V::load(hashed + i * sizeof(V)));
-          if constexpr (i == 0) c = c ^ V::from_block(state);
-          sum.add(c, V::load(powers + i * sizeof(V)));
-        } else {
-          state = sum.reduced();
-        }
-      });
-    } else {
-      keys.template middle<kInFlight>(x, [](auto) {});
-    }
+    keys.template middle<kInFlight>(x, [&](auto i) {
+      if constexpr (kHashes && i < kInFlight) hash.add(state, hashed, i);
+      if constexpr (kHashes && i == kInFlight) state = hash.end();
+    });
     repeat<kInFlight>([&](auto i) { x[i] = x[i].enc_last(kn ^ V::load(in + i * sizeof(V))); });
     repeat<kInFlight>([&](auto i) { x[i].store(out + i * sizeof(V)); });
     advance(kBlocks);
@@ -226,11 +265,11 @@ struct Gcm {
       if (!whole_group()) {
         part();
       } else if constexpr (kDirection == Direction::decrypt) {
-        group(in);
+        group<true>(in);
       } else {
-        group(nullptr);
+        group<false>(nullptr);
         const Byte* done = out - kGroupBytes<V>;
-        for (; whole_group(); done += kGroupBytes<V>) group(done);
+        for (; whole_group(); done += kGroupBytes<V>) group<true>(done);
         state = ghash_group<V>(powers, state, done);
       }
     }

@@ -15,6 +15,7 @@ namespace {
 struct Ymm {
   using One = XmmBlock;
   static constexpr int kLanes = 2, kChains = 8;
+  static constexpr bool kCopiedLanes = true;  // what exchanges lanes takes the place of an AES instruction (Zen 3)
 
   __m256i v;
 
@@ -31,12 +32,14 @@ struct Ymm {
     x[0].v = low;
   }
 
+  void settle() noexcept { asm volatile("" : "+x"(v)); }
   static Ymm zero() noexcept { return {_mm256_setzero_si256()}; }
   static Ymm from_block(__m128i x) noexcept { return {_mm256_inserti128_si256(_mm256_setzero_si256(), x, 0)}; }
   static Ymm reversed(Ymm x) noexcept {
     return {_mm256_shuffle_epi8(
         x.v, _mm256_broadcastsi128_si256(_mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)))};
   }
+  static Ymm halves_swapped(Ymm x) noexcept { return {_mm256_shuffle_epi32(x.v, 0x4e)}; }
   template <int kHalves>
   static Ymm multiply(Ymm a, Ymm b, Index<kHalves>) noexcept {
     return {_mm256_clmulepi64_epi128(a.v, b.v, kHalves)};
