@@ -115,7 +115,7 @@ template <class V, Chaining kChaining, int N>
 [[gnu::always_inline]] inline size_t chain_lines(const RoundKeys<Direction::encrypt>& keys, const Units<V, N>& units,
                                                  size_t unit, V* chained) noexcept {
   constexpr int kSquares = Lines<V, N>::kSquares, kPerBlock = (kSquares + kLineBlocks - 1) / kLineBlocks;
-  constexpr int kPlaces = 9, kEvery = kPlaces / kPerBlock;  // places between rounds
+  constexpr int kEvery = RoundKeys<Direction::encrypt>::kPlaces / kPerBlock;
   const size_t bytes = unit / kLineBytes * kLineBytes;
   if (bytes == 0) return 0;
   V state[N];

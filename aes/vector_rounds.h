@@ -102,14 +102,15 @@ struct RoundKeys {
   }
 
   /// All rounds but the last, on x[N] to which first() was added. between(Index<i>) is called behind round i + 1 for
-  /// i < 9: a place for work that does not depend on x.
+  /// i < kPlaces: a place for work that does not depend on x.
+  static constexpr int kPlaces = 9;
   template <int N, class V, class Between>
   [[gnu::always_inline]] void middle(V* x, const Between& between) const noexcept {
     const auto one = [&](uint32_t r) {
       const V k = at<V>(kKeyFirst<V> ? r - 1 : r);
       repeat<N>([&](auto i) { x[i] = round<kDirection>(x[i], k); });
     };
-    repeat<9>([&](auto i) {
+    repeat<kPlaces>([&](auto i) {
       one(i + 1u);
       between(i);
     });

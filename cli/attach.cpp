@@ -93,8 +93,7 @@ void force_detach(const Entry& entry, const State& state) noexcept {
 }
 
 std::string device_of(const Entry& entry, const State& state) {
-  const bool by_kernel = state.attachment == Attachment::nbd || state.attachment == Attachment::dm;
-  return by_kernel ? state.device : entry.path(kDeviceFile);
+  return is_block_device(state.attachment) ? state.device : entry.path(kDeviceFile);
 }
 
 }  // namespace nbdcrypt::cli

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "base/error.h"
 #include "cli/process.h"
@@ -46,14 +45,9 @@ void draw_plot(const bench::fs::Grid& grid, const std::string& title, const std:
 }
 
 void draw_table(const bench::Measured& measured, const std::string& title, const std::string& file) {
-  if (bench::fs::picture_of(file) == bench::fs::Picture::png) {
-    run_gnuplot(bench::fs::bars_script(bench::bars_of(measured.rows, measured.figure), title, file));
-    return;
-  }
-  std::ofstream svg(file);
-  bench::write_svg(svg, measured.rows, measured.figure);
-  svg.close();
-  if (!svg) throw Error(Kind::io, file + ": cannot be written");
+  if (bench::fs::picture_of(file) == bench::fs::Picture::svg)
+    return bench::save_svg(file, measured.rows, measured.figure);
+  run_gnuplot(bench::fs::bars_script(bench::bars_of(measured.rows, measured.figure), title, file));
 }
 
 std::string drawn_svg(const bench::fs::Grid& grid, const std::string& title) {

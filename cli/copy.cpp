@@ -28,7 +28,7 @@ using base::Kind;
 using volume::Access;
 
 constexpr std::size_t kTransferBytes = 1 << 20;
-constexpr std::size_t kTransfers = 8;  // buffers: half of them being read, half being written
+constexpr std::size_t kTransfers = 8;  // under way at once; in a ring, half of them being read, half being written
 constexpr std::size_t kReadAhead = kTransfers / 2;
 
 void add_options(po::options_description& options) {
@@ -89,7 +89,9 @@ void copy_files(Endpoint& in, Endpoint& out, bool quiet) {
     return static_cast<std::size_t>(std::min<std::uint64_t>(kTransferBytes, total - offset));
   };
   base::Pipeline<std::uint64_t> pipeline(
-      {.workers = std::max(1u, std::thread::hardware_concurrency()), .batch = 1, .batches = kTransfers},
+      {.workers = std::clamp<unsigned>(std::thread::hardware_concurrency(), 1, kTransfers),
+       .batch = 1,
+       .batches = kTransfers},
       [&](std::uint64_t offset) {
         thread_local Transfer transfer{.buffer = std::vector<base::Byte>(kTransferBytes)};
         transfer.offset = offset, transfer.bytes = size_of(offset);

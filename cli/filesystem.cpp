@@ -59,15 +59,11 @@ Found probe(const std::string& device, const Window& window = {}) {
 
 // ---- root ----
 
-bool is_block_device(const State& state) {
-  return state.attachment == Attachment::nbd || state.attachment == Attachment::dm;
-}
-
 // A block device over all of the volume, while it lives: partition tables count in sectors, and a file has none.
 class WholeDevice {
  public:
   WholeDevice(const std::string& device, const State& state)
-      : is_loop_(!is_block_device(state)),
+      : is_loop_(!is_block_device(state.attachment)),
         path_(is_loop_ ? attach_loop(device, {.sector_bytes = state.sector_bytes, .read_only = true}) : device) {}
   WholeDevice(const WholeDevice&) = delete;
   WholeDevice& operator=(const WholeDevice&) = delete;
@@ -101,7 +97,7 @@ std::uint32_t fitting_sector_bytes(const State& state, const Found& found) {
 
 // What mount(8) is given: /dev/nbdN itself where that will do, else a loop device.
 std::string source_for(const std::string& device, const State& state, const LoopOptions& loop) {
-  const bool is_device = is_block_device(state);
+  const bool is_device = is_block_device(state.attachment);
   const bool sectors_fit = loop.sector_bytes == state.sector_bytes;
   if (is_device && sectors_fit && loop.window.bytes == 0) return device;
   LoopOptions options = loop;

@@ -19,8 +19,13 @@ enum class Attachment {
   dm,    ///< no server: NAME/dev is a symbolic link to /dev/mapper/nbdcrypt-NAME
 };
 
-/// "none", "fuse", "nbd".
+/// "none", "fuse", "nbd", "dm".
 const char* attachment_name(Attachment attachment) noexcept;
+
+/// True where State::device is a block device of the kernel's.
+constexpr bool is_block_device(Attachment attachment) noexcept {
+  return attachment == Attachment::nbd || attachment == Attachment::dm;
+}
 
 struct State {
   std::string name;

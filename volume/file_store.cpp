@@ -57,6 +57,19 @@ bool is_writable(int fd) { return (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY; 
                        os_error);
 }
 
+// The larger of what memory and offsets need. Kernels before 6.1 do not tell: a device then says its logical blocks,
+// and a page is enough for any file.
+std::uint32_t direct_alignment(int fd, bool regular) {
+#ifdef STATX_DIOALIGN
+  struct statx status = {};
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 && (status.stx_mask & STATX_DIOALIGN) != 0)
+    return std::max(status.stx_dio_mem_align, status.stx_dio_offset_align);  // 0: not at all
+#endif
+  int block_bytes = 0;
+  if (!regular && ioctl(fd, BLKSSZGET, &block_bytes) == 0) return static_cast<std::uint32_t>(block_bytes);
+  return 4096;
+}
+
 bool means_unsupported(int os_error) {
   // EINVAL: a block device whose discards are coarser than the range. Giving space back is a favour, not a promise.
   return os_error == EOPNOTSUPP || os_error == ENOSYS || os_error == ENOTTY || os_error == EINVAL;
@@ -91,23 +104,6 @@ FileStore::FileStore(std::string path, FileDescriptor fd)
       size_(size_of(fd_.get(), path_)),
       regular_(S_ISREG(status_of(fd_.get(), path_).st_mode)),
       writable_(is_writable(fd_.get())) {}
-
-namespace {
-
-// The larger of what memory and offsets need. Kernels before 6.1 do not tell: a device then says its logical blocks,
-// and a page is enough for any file.
-std::uint32_t direct_alignment(int fd, bool regular) {
-#ifdef STATX_DIOALIGN
-  struct statx status = {};
-  if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 && (status.stx_mask & STATX_DIOALIGN) != 0)
-    return std::max(status.stx_dio_mem_align, status.stx_dio_offset_align);  // 0: not at all
-#endif
-  int block_bytes = 0;
-  if (!regular && ioctl(fd, BLKSSZGET, &block_bytes) == 0) return static_cast<std::uint32_t>(block_bytes);
-  return 4096;
-}
-
-}  // namespace
 
 void FileStore::bypass_page_cache() {
   const std::uint32_t alignment = direct_alignment(fd_.get(), regular_);

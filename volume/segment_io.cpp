@@ -45,12 +45,11 @@ void SegmentIo::read(std::uint64_t begin, std::span<Byte> out) const {
       [&](std::uint64_t done, std::size_t n) { read_sectors(begin + done, out.subspan(done, n)); });
 }
 
-// f(buffer): the place itself where the store can read to it, else a buffer that it can.
+// f(scratch): `bytes` of ciphertext, at most kBufferBytes. Not inlined, so that who needs no scratch has no room for it
+// on its stack.
 template <class F>
-void SegmentIo::with_buffer(std::span<Byte> place, F&& f) const {
-  if (reinterpret_cast<std::uintptr_t>(place.data()) % store_.alignment() == 0) {
-    f(place.data());
-  } else if (place.size() <= kSmallBytes) {
+[[gnu::noinline]] void SegmentIo::with_scratch(std::size_t bytes, F&& f) const {
+  if (bytes <= kSmallBytes) {
     alignas(kMaxSectorBytes) Byte buffer[kSmallBytes];
     f(buffer);
   } else {
@@ -58,14 +57,19 @@ void SegmentIo::with_buffer(std::span<Byte> place, F&& f) const {
   }
 }
 
+// Decrypted in place, unless the store cannot read to there.
 void SegmentIo::read_sectors(std::uint64_t begin, std::span<Byte> out) const {
-  with_buffer(out, [&](Byte* ciphertext) {
-    {
-      const auto locked = hold(begin, out.size(), Mode::shared);
-      store_.read(in_store(begin), {ciphertext, out.size()});
-    }
-    cipher_.decrypt(sector_of(begin), {ciphertext, out.size()}, out.data());
-  });
+  if (reinterpret_cast<std::uintptr_t>(out.data()) % store_.alignment() == 0)
+    return read_sectors(begin, out, out.data());
+  with_scratch(out.size(), [&](Byte* scratch) { read_sectors(begin, out, scratch); });
+}
+
+void SegmentIo::read_sectors(std::uint64_t begin, std::span<Byte> out, Byte* ciphertext) const {
+  {
+    const auto locked = hold(begin, out.size(), Mode::shared);
+    store_.read(in_store(begin), {ciphertext, out.size()});
+  }
+  cipher_.decrypt(sector_of(begin), {ciphertext, out.size()}, out.data());
 }
 
 void SegmentIo::read_part_of_sector(std::uint64_t begin, std::span<Byte> out) const {
@@ -85,13 +89,7 @@ void SegmentIo::write(std::uint64_t begin, std::uint64_t bytes, Plaintext in) co
 }
 
 void SegmentIo::write_sectors(std::uint64_t begin, std::span<const Byte> in) const {
-  if (in.size() <= kSmallBytes) {
-    alignas(kMaxSectorBytes) Byte buffer[kSmallBytes];
-    write_sectors(begin, in, buffer);
-  } else {
-    const ScratchPool::Loan loan(scratch_);
-    write_sectors(begin, in, loan.data());
-  }
+  with_scratch(in.size(), [&](Byte* scratch) { write_sectors(begin, in, scratch); });
 }
 
 void SegmentIo::write_sectors(std::uint64_t begin, std::span<const Byte> in, Byte* scratch) const {

@@ -51,12 +51,13 @@ class SegmentIo {
   using Mode = StripeLocks::Mode;
 
   void read_sectors(std::uint64_t begin, std::span<Byte> out) const;
-  template <class F>
-  void with_buffer(std::span<Byte> place, F&& f) const;
+  void read_sectors(std::uint64_t begin, std::span<Byte> out, Byte* ciphertext) const;
   void read_part_of_sector(std::uint64_t begin, std::span<Byte> out) const;
   void write_sectors(std::uint64_t begin, std::span<const Byte> in) const;
   void write_sectors(std::uint64_t begin, std::span<const Byte> in, Byte* scratch) const;
   void write_part_of_sector(std::uint64_t begin, std::span<const Byte> in) const;
+  template <class F>
+  void with_scratch(std::size_t bytes, F&& f) const;
 
   std::uint64_t sector_of(std::uint64_t begin) const noexcept { return begin / segment_.layout.sector_bytes; }
   std::uint64_t in_store(std::uint64_t begin) const noexcept { return segment_.store_offset + begin; }

@@ -96,7 +96,7 @@ std::string html_grid(const Grid& grid) {
   const bool relative = grid.only_ratios();
   for (const Grid::Line& line : grid.lines) {
     out += "<tr><td>" + escaped(line.title) + (relative ? "" : line.data ? ", kB/s" : ", per second") + "</td>";
-    for (const Grid::Cell& cell : line.cells) { out += "<td>" + html_cell(cell) + "</td>"; }
+    for (const Grid::Cell& cell : line.cells) out += "<td>" + html_cell(cell) + "</td>";
     out += "</tr>\n";
   }
   out += "</table></div>\n";

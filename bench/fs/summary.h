@@ -15,8 +15,9 @@ namespace nbdcrypt::bench::fs {
 /// One row for each phase and column, phase by phase, in the order of the columns. `common`: fields of every row.
 ///   load server backend offload column                  which cell
 ///   kb_per_s or per_second, spread                      median over the rounds; quartiles' distance over it
-///   ratio, ratio_low, ratio_high                        over the first column: of the medians; quartiles of the
-///   rounds' server_cpu_s_per_gb, server_cpu_ratio               median; over that of the first column rounds
+///   ratio, ratio_low, ratio_high                        over the first column: of medians, and the rounds' quartiles
+///   server_cpu_s_per_gb, server_cpu_ratio               median; over that of the first column
+///   rounds                                              how many
 std::vector<Row> summarise(const std::vector<Column>& columns, const Samples& samples, const Row& common);
 
 /// Takes out what is not relative: under emulation a second is none.

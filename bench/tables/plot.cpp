@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <ostream>
+#include <fstream>
+
+#include "base/error.h"
 
 namespace nbdcrypt::bench {
 namespace {
@@ -80,6 +82,13 @@ void write_svg(std::ostream& out, const std::vector<Row>& rows, const std::strin
         << text_of(Value(bars[i].value)) << "</text>\n";
   }
   out << "</svg>\n";
+}
+
+void save_svg(const std::string& file, const std::vector<Row>& rows, const std::string& figure) {
+  std::ofstream svg(file);
+  write_svg(svg, rows, figure);
+  svg.close();
+  if (!svg) throw base::Error(base::Kind::io, file + ": cannot be written");
 }
 
 }  // namespace nbdcrypt::bench

@@ -18,5 +18,7 @@ std::vector<Bar> bars_of(const std::vector<Row>& rows, const std::string& figure
 
 /// Those bars as an SVG image that needs nothing else.
 void write_svg(std::ostream& out, const std::vector<Row>& rows, const std::string& figure);
+/// To a file. Throws Error{io}.
+void save_svg(const std::string& file, const std::vector<Row>& rows, const std::string& figure);
 
 }  // namespace nbdcrypt::bench

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/tables/tables.h"
 
-#include <fstream>
 #include <stdexcept>
 
 #include "aes/registry.h"
@@ -62,11 +61,7 @@ Measured measure_table(const Options& options) {
 void run_table(const Options& options) {
   const Measured measured = measure_table(options);
   publish(options.json_file, measured.machine, measured.rows);
-  if (options.plot_file.empty()) return;
-  std::ofstream file(options.plot_file);
-  write_svg(file, measured.rows, measured.figure);
-  file.close();
-  if (!file) throw std::runtime_error(options.plot_file + ": cannot be written");
+  if (!options.plot_file.empty()) save_svg(options.plot_file, measured.rows, measured.figure);
 }
 
 }  // namespace nbdcrypt::bench
