@@ -136,6 +136,7 @@ class Runner {
     std::uint64_t done = 0;
     do {
       for (std::size_t i = 0; i < kBlockBytes; ++i) putc_unlocked(static_cast<int>(i & 0x7f), stream.get());
+      if (ferror(stream.get())) fail(path_);
       done += kBlockBytes;
     } while (done < load_.file_bytes && watch.go_on(done));
     if (fflush(stream.get()) != 0) fail(path_);
@@ -181,13 +182,11 @@ class Runner {
     unsigned sum = 0;  // so that reading is not left out
     do {
       for (std::size_t i = 0; i < kBlockBytes; ++i) sum += static_cast<unsigned>(getc_unlocked(stream.get()));
+      if (feof(stream.get())) errno = EIO;  // somebody cut the file short
+      if (ferror(stream.get()) || feof(stream.get())) fail(path_);
       done += kBlockBytes;
     } while (done < present_ && watch.go_on(done));
     sink_ = sum;
-    if (ferror(stream.get()) || feof(stream.get())) {
-      errno = EIO;
-      fail(path_);
-    }
     watch.end(static_cast<double>(done));
   }
 
