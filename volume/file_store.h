@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "volume/page_cache_view.h"
 #include "volume/store.h"
 
 namespace nbdcrypt::volume {
@@ -52,11 +53,20 @@ class FileStore final : public Store {
   void trim(std::uint64_t offset, std::uint64_t bytes) override;
   void prefetch(std::uint64_t offset, std::uint64_t bytes) override;
   std::uint32_t alignment() const noexcept override { return alignment_; }
+  const Byte* view(std::uint64_t offset, std::size_t bytes) const noexcept override {
+    return view_ ? view_->look(offset, bytes) : nullptr;
+  }
+  bool view_holds(std::uint64_t offset, std::size_t bytes) const noexcept override {
+    return view_->holds(offset, bytes);
+  }
   bool writes_are_atomic() const noexcept override { return regular_ && alignment_ == 1; }
 
   /// From now on past the page cache (O_DIRECT). Before the first request. Throws Error{unsupported} where the file
   /// system cannot do that.
   void bypass_page_cache();
+
+  /// From now on large ranges that are in the page cache can be read there, by view(). Before the first request.
+  void view_page_cache() { view_ = PageCacheView::of(fd_.get(), size_); }
 
   int fd() const noexcept { return fd_.get(); }
 
@@ -64,6 +74,7 @@ class FileStore final : public Store {
   std::string path_;
   FileDescriptor fd_;
   std::uint64_t size_;
+  std::unique_ptr<PageCacheView> view_;
   bool regular_;
   bool writable_;
   std::uint32_t alignment_ = 1;

@@ -81,7 +81,10 @@ std::unique_ptr<Volume> open_volume(const OpenOptions& options, const Unlocked& 
   const aes::Backend& backend = modes::choose_backend(options.backend);
   auto store = std::make_unique<FileStore>(options.image, options.read_only ? Access::read_only : Access::read_write);
   lock_image(store->fd(), options.image, options.read_only ? LockMode::shared_read : LockMode::exclusive_write);
-  if (options.direct) store->bypass_page_cache();
+  if (options.direct)
+    store->bypass_page_cache();
+  else
+    store->view_page_cache();
 
   const Segment& segment = unlocked.segment;
   const base::SecretBuffer hashed = essiv_key(segment.cipher, unlocked.volume_key.bytes());

@@ -57,11 +57,20 @@ template <class F>
   }
 }
 
-// Decrypted in place, unless the store cannot read to there.
+// From where the ciphertext lies, if the store can show it; else in place, unless the store cannot read to there.
 void SegmentIo::read_sectors(std::uint64_t begin, std::span<Byte> out) const {
+  if (read_by_view(begin, out)) return;
   if (reinterpret_cast<std::uintptr_t>(out.data()) % store_.alignment() == 0)
     return read_sectors(begin, out, out.data());
   with_scratch(out.size(), [&](Byte* scratch) { read_sectors(begin, out, scratch); });
+}
+
+bool SegmentIo::read_by_view(std::uint64_t begin, std::span<Byte> out) const {
+  const Byte* const ciphertext = store_.view(in_store(begin), out.size());
+  if (ciphertext == nullptr) return false;
+  const auto locked = hold(begin, out.size(), Mode::shared);
+  cipher_.decrypt(sector_of(begin), {ciphertext, out.size()}, out.data());
+  return store_.view_holds(in_store(begin), out.size());
 }
 
 void SegmentIo::read_sectors(std::uint64_t begin, std::span<Byte> out, Byte* ciphertext) const {

@@ -51,6 +51,7 @@ class SegmentIo {
   using Mode = StripeLocks::Mode;
 
   void read_sectors(std::uint64_t begin, std::span<Byte> out) const;
+  bool read_by_view(std::uint64_t begin, std::span<Byte> out) const;
   void read_sectors(std::uint64_t begin, std::span<Byte> out, Byte* ciphertext) const;
   void read_part_of_sector(std::uint64_t begin, std::span<Byte> out) const;
   void write_sectors(std::uint64_t begin, std::span<const Byte> in) const;

@@ -25,6 +25,11 @@ class Store {
   virtual void read(std::uint64_t offset, std::span<Byte> out) = 0;
   virtual void write(std::uint64_t offset, std::span<const Byte> in) = 0;
 
+  /// The range as memory to read instead of read(), or null. What is seen there counts only if view_holds() is true
+  /// afterwards; else the range is to be read().
+  virtual const Byte* view(std::uint64_t, std::size_t) const noexcept { return nullptr; }
+  virtual bool view_holds(std::uint64_t, std::size_t) const noexcept { return false; }
+
   /// Makes everything written so far durable. A failure is latched: Linux reports a failed sync once and drops the
   /// pages, so every later flush fails as well.
   virtual void flush() = 0;

@@ -70,6 +70,18 @@ TEST_P(VolumeModel, InAFile) {
   expect_to_behave_like_memory(volume, 1500, 2);
 }
 
+// Large reads go by where the page cache has the ciphertext.
+TEST_P(VolumeModel, InAFileSeenInThePageCache) {
+  const TempDir dir;
+  const std::string path =
+      dir.file("disk.img", std::string(4096 + kVolumeBytes, '\x5a'));  // a hole is not in the cache
+  auto store = std::make_unique<volume::FileStore>(path, volume::Access::read_write);
+  store->view_page_cache();
+  ASSERT_NE(store->view(4096, kVolumeBytes), nullptr);
+  volume::Volume volume = volume_over(std::move(store), GetParam(), {}, 4096);
+  expect_to_behave_like_memory(volume, 1500, 5);
+}
+
 // Requests of any alignment, by a store that takes whole blocks at aligned addresses alone.
 TEST_P(VolumeModel, InAFilePastThePageCache) {
   const TempDir dir(NBDCRYPT_DISK_FOLDER);

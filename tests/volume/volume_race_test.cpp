@@ -167,6 +167,30 @@ int changes_of_bytes_that_nobody_writes(const std::string& folder) {
   return changed;
 }
 
+TEST(VolumeRace, BytesThatNobodyWritesNeverChangeInTheViewOfThePageCache) {
+  const TempDir dir;
+  constexpr std::size_t kBytes = 64 * 1024;
+  auto store = std::make_unique<volume::FileStore>(dir.sparse("disk.img", kBytes), volume::Access::read_write);
+  store->view_page_cache();
+  const volume::FileStore& file = *store;
+  volume::Volume volume = volume_over(std::move(store), kCbc4096);
+  volume.write(0, Bytes(kBytes, 1));
+  ASSERT_NE(file.view(0, kBytes), nullptr);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    for (Byte value = 0; !stop; ++value) volume.write(0, Bytes(7, value));
+  });
+  int changed = 0;
+  const auto end = std::chrono::steady_clock::now() + 1500ms;
+  while (std::chrono::steady_clock::now() < end) {
+    const Bytes now = read(volume, 0, kBytes);
+    changed += !std::all_of(now.begin() + 7, now.end(), [](Byte b) { return b == 1; });
+  }
+  stop = true;
+  writer.join();
+  EXPECT_EQ(changed, 0);
+}
+
 TEST(VolumeRace, BytesThatNobodyWritesNeverChangeInMemory) {
   EXPECT_EQ(changes_of_bytes_that_nobody_writes("/dev/shm"), 0);
 }
