@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// nbdcrypt benchmark [fs | report DIR]: what encryption costs here, in memory and in a file system.
+// nbdcrypt benchmark [fs | nbd | report DIR]: what encryption costs here, in memory, over NBD and in a file system.
 #include "cli/benchmark.h"
 
 #include <fmt/format.h>
@@ -29,6 +29,10 @@ const std::vector<Benchmark>& benchmarks() {
        run_fs_benchmark,
        {"backend", "seconds", "json", "cipher", "key-size", "fstype", "file-size", "files", "runs", "sector-size",
         "peers", "image", "dir", "raw", "tool", "csv", "plot", "attach", "runtime-dir"}},
+      {"nbd",
+       run_nbd_benchmark,
+       {"backend", "seconds", "json", "cipher", "key-size", "sector-size", "file-size", "runs", "dir", "connections",
+        "threads", "evict", "plot", "runtime-dir"}},
       {"report", run_benchmark_report, {}}};
   return kAll;
 }
@@ -42,6 +46,7 @@ void add_options(po::options_description& options) {
   add_value<std::string>(options, "cipher,c", "SPEC", "default aes-xts-plain64; without a name: this one alone");
   add_value<std::uint32_t>(options, "key-size,s", "BITS", "of the volume key; XTS: of both its halves");
   add_fs_benchmark_options(options);
+  add_nbd_benchmark_options(options);
 }
 
 bool is_given(const Arguments& arguments, const std::string& option) {
@@ -70,14 +75,20 @@ int run(const Arguments& arguments) {
     refuse_options_of_others(arguments, benchmark);
     return benchmark.run(arguments);
   }
-  throw Error(Kind::usage, "unknown benchmark " + name + ", expected fs, report or none");
+  throw Error(Kind::usage, "unknown benchmark " + name + ", expected fs, nbd, report or none");
 }
 
 }  // namespace
 
 Command benchmark_command() {
-  return {"benchmark", {}, "[fs | report DIR]", "measure ciphers in memory, or encryption under a file system",
-          0,           2,  add_options,         run};
+  return {"benchmark",
+          {},
+          "[fs | nbd | report DIR]",
+          "measure ciphers in memory, servers, or encryption under a file system",
+          0,
+          2,
+          add_options,
+          run};
 }
 
 }  // namespace nbdcrypt::cli

@@ -14,6 +14,10 @@ int run_cipher_benchmark(const Arguments& arguments);
 void add_fs_benchmark_options(po::options_description& options);
 int run_fs_benchmark(const Arguments& arguments);
 
+/// benchmark nbd.
+void add_nbd_benchmark_options(po::options_description& options);
+int run_nbd_benchmark(const Arguments& arguments);
+
 /// benchmark report DIR.
 int run_benchmark_report(const Arguments& arguments);
 

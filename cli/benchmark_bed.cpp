@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <limits>
@@ -39,10 +40,12 @@ std::string mount_point(const BedPlan& plan) { return plan.folder + "/mnt"; }
 volume::OpenOptions options_of(const BedPlan& plan, const Column& column) {
   volume::OpenOptions options;
   options.image = plan.image;
-  options.type = volume::Type::plain;
-  options.cipher = plan.cipher;
-  options.key_size_bits = plan.key_bits;
-  options.sector_size = plan.sector_bytes;
+  options.type = plan.luks1 ? volume::Type::luks1 : volume::Type::plain;
+  if (!plan.luks1) {
+    options.cipher = plan.cipher;
+    options.key_size_bits = plan.key_bits;
+    options.sector_size = plan.sector_bytes;
+  }
   options.backend = column.backend;
   options.offload = column.offload;
   return options;
@@ -56,7 +59,15 @@ base::SecretBuffer random_key(const BedPlan& plan) {
   return key;
 }
 
+base::SecretBuffer passphrase() {
+  const std::string_view text = kPassphrase;
+  base::SecretBuffer secret(text.size());
+  std::copy(text.begin(), text.end(), secret.bytes().begin());
+  return secret;
+}
+
 volume::Unlocked unlocked_for(const BedPlan& plan, const Column& column) {
+  if (plan.luks1) return volume::unlock(options_of(plan, column), {volume::SecretKind::passphrase, passphrase()});
   return volume::unlock(options_of(plan, column), {volume::SecretKind::volume_key, random_key(plan)});
 }
 
@@ -68,7 +79,7 @@ void write_key(const BedPlan& plan) {
 }
 
 // Both peers take LUKS1 with any of our ciphers, and always 512-byte sectors.
-void format_for_peers(const BedPlan& plan) {
+void format_luks1(const BedPlan& plan) {
   const std::string passphrase = kPassphrase;
   std::ofstream(key_file(plan)) << passphrase;
   volume::FormatOptions format;
@@ -103,19 +114,22 @@ std::vector<std::string> make_file_system(const BedPlan& plan, const std::string
 [[noreturn]] void refuse_qemu(const Outcome& outcome) { throw Error(Kind::io, outcome.complaint_of("qemu-nbd")); }
 
 pid_t start_column(const Entry& entry, const BedPlan& plan, const Column& column) {
-  std::vector<std::string> nbdkit = nbdkit_words(entry);
+  std::vector<std::string> nbdkit = nbdkit_words(entry), threads;
+  if (plan.server_threads != 0) threads = {"-t", std::to_string(plan.server_threads)};
+  nbdkit.insert(nbdkit.end(), threads.begin(), threads.end());
   switch (column.server) {
     case Column::Server::nbdcrypt:
-      return start_server(entry, options_of(plan, column), unlocked_for(plan, column));
+      if (plan.luks1) format_luks1(plan);
+      return start_server(entry, options_of(plan, column), unlocked_for(plan, column), threads);
     case Column::Server::nbdkit_file:
       nbdkit.insert(nbdkit.end(), {"file", plan.image});
       return start_in_entry(entry, {.argv = nbdkit}, refuse_nbdkit);
     case Column::Server::nbdkit_luks:
-      format_for_peers(plan);
+      format_luks1(plan);
       nbdkit.insert(nbdkit.end(), {"--filter=luks", "file", plan.image, "passphrase=+" + key_file(plan)});
       return start_in_entry(entry, {.argv = nbdkit}, refuse_nbdkit);
     case Column::Server::qemu_luks:
-      format_for_peers(plan);
+      format_luks1(plan);
       return start_in_entry(
           entry,
           {.argv = {"qemu-nbd", "--fork", "--pid-file", entry.path(kServerPidFile), "-t", "-e", "32", "-k",
@@ -167,8 +181,8 @@ class ServedBed final : public bench::fs::Bed {
     else
       serve(plan, column);
     Interrupts::check();
-    where_ = device_of(entry_, state_);
-    if (plan.raw) return;
+    where_ = plan.serve_only ? state_.uri : device_of(entry_, state_);
+    if (plan.serve_only || plan.raw) return;
     run_or_throw({.argv = make_file_system(plan, where_), .dies_with_us = true});
     Interrupts::check();
     mount_inside(entry_, state_,
@@ -183,7 +197,7 @@ class ServedBed final : public bench::fs::Bed {
     state_.server_pid = start_column(entry_, plan, column);
     state_.size_bytes = ask_server(state_.uri).bytes;
     entry_.write(state_);
-    attach(entry_, state_, plan.attach);
+    if (!plan.serve_only) attach(entry_, state_, plan.attach);
   }
   void map(const BedPlan& plan) {
     write_key(plan);
@@ -198,13 +212,12 @@ class ServedBed final : public bench::fs::Bed {
 }  // namespace
 
 void check_bed(const BedPlan& plan, const Column& column) {
-  require_attachable(plan.attach);
+  if (!plan.serve_only) require_attachable(plan.attach);
   if (!column.backend.empty()) modes::choose_backend(column.backend);
-  if (column.server == Column::Server::nbdcrypt) unlocked_for(plan, column);
+  if (column.server == Column::Server::nbdcrypt && !plan.luks1) unlocked_for(plan, column);
   if (column.server == Column::Server::qemu_luks && find_program("qemu-nbd").empty())
-    throw Error(Kind::device, "qemu-nbd: no such program; --peers compares with it", 0,
-                "install the package qemu-utils");
-  if (plan.raw) return;
+    throw Error(Kind::device, "qemu-nbd: no such program, to compare with", 0, "install the package qemu-utils");
+  if (plan.serve_only || plan.raw) return;
   static const std::map<std::string, const char*> kPackages = {{"ext2", "e2fsprogs"},
                                                                {"ext3", "e2fsprogs"},
                                                                {"ext4", "e2fsprogs"},

@@ -24,12 +24,15 @@ struct BedPlan {
   std::string file_system;
   bool raw = false;  // attach, but mount nothing
   AttachChoice attach = AttachChoice::automatic;
+  bool serve_only = false;           // attach nothing: the load goes to the server itself
+  bool luks1 = false;                // our volumes are LUKS1 like the peers', with 512-byte sectors; else plain
+  std::uint32_t server_threads = 0;  // of nbdkit; 0: its own choice
 };
 
 /// Throws base::Error for what the volume, this system or `column` cannot do, before anything is started.
 void check_bed(const BedPlan& plan, const bench::fs::Column& column);
 
-/// Formats, serves, attaches, makes the file system, mounts.
+/// Formats, serves, attaches, makes the file system, mounts. Where a bed only serves, its where() is the server's URI.
 std::unique_ptr<bench::fs::Bed> make_bed(const RuntimeDir& runtime, const BedPlan& plan,
                                          const bench::fs::Column& column);
 

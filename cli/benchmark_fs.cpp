@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // benchmark fs: from the options to a plan, which is shown first; then the turns; then the table and the files.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
-#include <sstream>
 
 #include "base/error.h"
 #include "bench/fs/summary.h"
@@ -27,6 +22,7 @@
 #include "cli/benchmark.h"
 #include "cli/benchmark_bed.h"
 #include "cli/benchmark_plot.h"
+#include "cli/benchmark_workplace.h"
 #include "cli/byte_size.h"
 #include "cli/interrupt.h"
 #include "cli/opening.h"
@@ -44,7 +40,6 @@ using base::Kind;
 namespace fs = bench::fs;
 
 constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint64_t kMinFileBytes = 4 * kMiB;
 constexpr std::uint64_t kMinGroupBytes = 96 * kMiB;  // below that the load is short of memory for itself
 
 struct Plan {
@@ -59,49 +54,11 @@ struct Plan {
   bool quiet = false;
 };
 
-// A folder with the image and the mount point in it. Removes what it made, and nothing that is mounted there.
-class Workplace {
- public:
-  explicit Workplace(const std::string& parent) : path_(parent + "/nbdcrypt-benchmark-XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) base::throw_open_error(parent, errno);
-    path_ = std::filesystem::canonical(path_);  // as mount tables spell it
-    mkdir((path_ + "/mnt").c_str(), 0700);
-  }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
-  ~Workplace() { remove(); }
-  void remove() const noexcept {
-    for (const char* file : {"/image", "/key"}) unlink((path_ + file).c_str());
-    rmdir((path_ + "/mnt").c_str());
-    rmdir(path_.c_str());
-  }
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
-
 // What is left when the benchmark was killed: what its destructors would have undone.
 void clean_up(const RuntimeDir& runtime, pid_t benchmark, const Workplace& workplace, const fs::MemoryGroup* group) {
   remove_beds(runtime, benchmark);
   workplace.remove();
   if (group != nullptr) group->remove();
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words;
-  std::istringstream in(list);
-  for (std::string word; std::getline(in, word, ',');) {
-    if (!word.empty()) words.push_back(word);
-  }
-  return words;
-}
-
-double seconds_option(const Arguments& arguments) {
-  const double seconds = arguments.get_or("seconds", 0.0);
-  if (!std::isfinite(seconds) || seconds < 0 || seconds > 86400)
-    throw Error(Kind::usage, "option --seconds: expected 0 to 86400");
-  return seconds;
 }
 
 // Journals and the tables of inodes; xfs and btrfs insist on a few hundred MiB of their own.
@@ -120,11 +77,6 @@ std::vector<fs::Column> columns_option(const Arguments& arguments) {
   return fs::columns_for(first, backends, arguments.flag("peers"));
 }
 
-std::string parent_folder(const Arguments& arguments) {
-  const char* named = std::getenv("TMPDIR");
-  return arguments.get_or<std::string>("dir", named && *named ? named : "/var/tmp");
-}
-
 Plan plan_of(const Arguments& arguments) {
   Plan plan;
   plan.columns = columns_option(arguments);
@@ -132,20 +84,13 @@ Plan plan_of(const Arguments& arguments) {
   plan.load.raw = arguments.flag("raw");
   if (plan.load.raw && plan.tool != fs::Tool::own)
     throw Error(Kind::usage, "option --raw cannot be combined with --tool: the programs want a file system");
-  plan.load.file_bytes = arguments.get_or("file-size", ByteSize{1024 * kMiB}).bytes / kMiB * kMiB;
-  if (plan.load.file_bytes < kMinFileBytes) throw Error(Kind::usage, "option --file-size: at least 4M");
+  plan.load.file_bytes = file_size_option(arguments, 1024 * kMiB);
   plan.load.files = arguments.get_or<std::uint32_t>("files", 4096);
   plan.load.seconds = seconds_option(arguments);
   if (plan.load.seconds > 0 && plan.tool == fs::Tool::bonnie)
     throw Error(Kind::usage, "option --seconds cannot be combined with --tool bonnie++: it runs to its end");
-  plan.runs = static_cast<int>(arguments.get_or<std::uint32_t>("runs", 3));
-  if (plan.runs < 1 || plan.runs > 1000) throw Error(Kind::usage, "option --runs: expected 1 to 1000");
-  plan.bed.cipher = arguments.get_or<std::string>("cipher", "aes-xts-plain64");
-  const bool xts = plan.bed.cipher.find("-xts-") != std::string::npos;
-  plan.bed.key_bits = arguments.get_or<std::uint32_t>("key-size", xts ? 512 : 256);
-  if (plan.bed.key_bits % 8 != 0 || plan.bed.key_bits == 0 || plan.bed.key_bits > 512)
-    throw Error(Kind::usage, "option --key-size: expected 128 to 512 bits");
-  plan.bed.sector_bytes = arguments.get_or<std::uint32_t>("sector-size", 4096);
+  plan.runs = runs_option(arguments, 3);
+  set_volume_options(plan.bed, arguments);
   plan.bed.file_system = arguments.get_or<std::string>("fstype", "ext4");
   plan.bed.raw = plan.load.raw;
   plan.bed.attach = attach_choice(arguments);
@@ -171,30 +116,6 @@ void check_plan(const Plan& plan) {
       throw Error(Kind::device, program + ": no such program", 0, "install the package " + program);
   }
   for (const fs::Column& column : plan.columns) check_bed(plan.bed, column);
-}
-
-void check_room(const std::string& folder, std::uint64_t bytes) {
-  struct statvfs free;
-  if (statvfs(folder.c_str(), &free) != 0) base::throw_open_error(folder, errno);
-  const std::uint64_t room = static_cast<std::uint64_t>(free.f_bavail) * free.f_frsize;
-  if (room < bytes) {
-    throw Error(Kind::io, fmt::format("{}: {} free, {} needed", folder, human_size(room), human_size(bytes)), 0,
-                "another folder: --dir DIR, or a smaller file: --file-size");
-  }
-}
-
-// No holes, and no blocks that were never written: either would make the first column another one than the last.
-void write_whole(const std::string& path, std::uint64_t bytes, bool quiet) {
-  const volume::FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file) base::throw_open_error(path, errno);
-  const std::string block(kMiB, '\x5a');
-  Progress progress("image", bytes, quiet);
-  for (std::uint64_t done = 0; done < bytes; done += block.size()) {
-    Interrupts::check();
-    if (write(file.get(), block.data(), block.size()) != static_cast<ssize_t>(block.size()))
-      base::throw_os_error(path, errno);
-    progress.update(done + block.size());
-  }
 }
 
 void take_image(Plan& plan, const std::string& folder) {
@@ -225,10 +146,6 @@ double expected_seconds_of_turn(const Plan& plan) {
   return kSetUpSeconds + 5 * phase + 3;
 }
 
-std::string duration(double seconds) {
-  return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
-}
-
 std::string caches(const Plan& plan, const fs::MemoryGroup* group, std::uint64_t limit) {
   if (group != nullptr) return "page cache of the load limited to " + human_size(limit);
   return plan.load.drop_caches ? "caches of the whole system dropped before reading"
@@ -244,19 +161,6 @@ void show_plan(const Plan& plan, const std::string& caching) {
                    plan.load.raw ? "without a file system" : "on " + plan.bed.file_system, plan.bed.cipher,
                    plan.bed.key_bits, plan.bed.sector_bytes, plan.bed.image, fmt::join(names, "; "), caching, plan.runs,
                    plan.runs == 1 ? "" : "s", duration(turns * expected_seconds_of_turn(plan))));
-}
-
-void leave_out(Plan& plan, fs::Column::Server server, const std::string& why) {
-  const auto is_it = [&](const fs::Column& column) { return column.server == server; };
-  if (std::erase_if(plan.columns, is_it) != 0) tell("nbdcrypt: " + why + "; left out\n");
-}
-
-void leave_out_unable(Plan& plan) {
-  // nbdkit 1.32's luks filter ends the connection when a volume has essiv IVs.
-  if (plan.bed.cipher.find("essiv") != std::string::npos)
-    leave_out(plan, fs::Column::Server::nbdkit_luks, "nbdkit's luks filter does not know essiv");
-  if (const std::string missing = dm_is_missing(); !missing.empty())
-    leave_out(plan, fs::Column::Server::dm_crypt, "no dm-crypt here (" + missing + ")");
 }
 
 // The bar of the present turn, with the time that is left by the turns before.
@@ -339,29 +243,32 @@ void show_results(const Plan& plan, const bench::Row& machine, const std::vector
 
 void add_fs_benchmark_options(po::options_description& options) {
   add_value<std::string>(options, "fstype", "TYPE", "fs: ext4 (default), ext2, ext3, xfs, btrfs");
-  add_value<ByteSize>(options, "file-size", "SIZE", "fs: of the large file (default 1G)");
+  add_value<ByteSize>(options, "file-size", "SIZE", "fs: of the large file (default 1G); nbd: of the volume (512M)");
   add_value<std::uint32_t>(options, "files", "N", "fs: how many small files (default 4096)");
-  add_value<std::uint32_t>(options, "runs", "N", "fs: of each column (default 3)");
-  add_value<std::uint32_t>(options, "sector-size", "BYTES", "fs: of the volume (default 4096)");
+  add_value<std::uint32_t>(options, "runs", "N", "fs, nbd: of each column (default 3; nbd: 5)");
+  add_value<std::uint32_t>(options, "sector-size", "BYTES",
+                           "fs: of the volume (default 4096); nbd: plain volumes in place of LUKS1");
   add_flag(options, "peers", "fs: also nbdkit's luks filter, QEMU's luks driver and the kernel's dm-crypt");
   add_value<std::string>(options, "image", "FILE", "fs: work in this file or device; what it holds is lost");
-  add_value<std::string>(options, "dir", "DIR", "fs: make the image here (default $TMPDIR, /var/tmp)");
+  add_value<std::string>(options, "dir", "DIR", "make the image here (default $TMPDIR; fs: /var/tmp, nbd: /dev/shm)");
   add_flag(options, "raw", "fs: the same accesses to the NBD device, without a file system");
   add_value<std::string>(options, "tool", "NAME", "fs: own (default), bonnie++ or fio");
   add_value<std::string>(options, "csv", "FILE", "fs: write the rows as CSV; -: to standard output");
   add_value<std::string>(options, "plot", "FILE",
-                         "fs: draw the percentages, to a .svg or .png; --table: its figures, to a .svg or .png");
+                         "draw to a .svg or .png: fs, nbd: the percentages; --table: its figures");
   add_attach_options(options);
   add_runtime_options(options);
 }
 
 int run_fs_benchmark(const Arguments& arguments) {
   Plan plan = plan_of(arguments);
-  leave_out_unable(plan);
+  leave_out_unable(plan.columns, plan.bed.cipher);
+  if (const std::string missing = dm_is_missing(); !missing.empty())
+    leave_out(plan.columns, fs::Column::Server::dm_crypt, "no dm-crypt here (" + missing + ")");
   const RuntimeDir runtime = RuntimeDir::choose(arguments);
   clean_stale(runtime);
   const Interrupts interrupts;
-  const Workplace workplace(parent_folder(arguments));
+  const Workplace workplace(parent_folder(arguments, "/var/tmp"));
   plan.bed.folder = workplace.path();
   if (!plan.own_image && !confirm("This overwrites " + plan.bed.image + " irrevocably.", plan.quiet)) return 1;
   const std::uint64_t limit = std::max(kMinGroupBytes, plan.load.file_bytes / 4);

@@ -179,10 +179,12 @@ pid_t start_in_entry(const Entry& entry, Program program, const std::function<vo
   return wait_until_it_serves(entry, program.argv.front());
 }
 
-pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked) {
+pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked,
+                   const std::vector<std::string>& more) {
   const FileDescriptor key = key_pipe(unlocked.volume_key);
   Program nbdkit{.argv = nbdkit_words(entry), .inherit = {key.get()}};
   if (options.read_only) nbdkit.argv.emplace_back("-r");
+  nbdkit.argv.insert(nbdkit.argv.end(), more.begin(), more.end());
   for (std::string& word : plugin_words(options, unlocked, key.get())) nbdkit.argv.push_back(std::move(word));
   return start_in_entry(entry, std::move(nbdkit),
                         [&](const Outcome& outcome) { throw_start_error(options, complaint_of(outcome.err)); });

@@ -32,8 +32,9 @@ volume::FileDescriptor key_pipe(const base::SecretBuffer& volume_key);
 std::vector<std::string> plugin_words(const volume::OpenOptions& options, const volume::Unlocked& unlocked, int key_fd);
 
 /// Starts nbdkit in the background, listening at NAME/nbd.sock, and returns once it serves. Throws Error{busy} when the
-/// image was taken meanwhile, {io} with nbdkit's own words.
-pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked);
+/// image was taken meanwhile, {io} with nbdkit's own words. `more`: further options of nbdkit.
+pid_t start_server(const Entry& entry, const volume::OpenOptions& options, const volume::Unlocked& unlocked,
+                   const std::vector<std::string>& more = {});
 
 /// "nbdkit", listening at NAME/nbd.sock; what it serves follows.
 std::vector<std::string> nbdkit_words(const Entry& entry);

@@ -352,5 +352,79 @@ TEST(BenchmarkReport, WhatIsNoResultIsNamed) {
   EXPECT_THAT(result.err, HasSubstr("odd.json: not a benchmark's result"));
 }
 
+class NbdBenchmark : public FsBenchmark {
+ protected:
+  void SetUp() override {
+    for (const char* tool : {"nbdkit", "nbdcopy", "fio", "qemu-nbd"}) NBDCRYPT_REQUIRE_TOOL(tool);
+    images_ = session_.folder("images");
+  }
+  Args small(const Args& more) const {
+    return Args{"benchmark", "nbd", "--dir", images_, "--file-size", "4M", "--runs", "1", "--seconds", "0.1"} + more;
+  }
+  json measured(const Args& more) {
+    const Result result = session_.nbdcrypt(small(more) + Args{"--json", "-", "-q"});
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    expect_nothing_left();
+    return json::parse(result.out).at("rows");
+  }
+};
+
+TEST_F(NbdBenchmark, EveryServerTakesItsTurnWithEveryLoad) {
+  const json rows = measured({"--backend", "generic,table"});
+  EXPECT_EQ(texts(rows, "server"),
+            (std::set<std::string>{"nbdkit file", "nbdcrypt", "nbdkit luks filter", "qemu-nbd luks"}));
+  EXPECT_EQ(texts(rows, "load"), (std::set<std::string>{"nbdcopy read", "nbdcopy write", "fio read 1m", "fio write 1m",
+                                                        "fio randread 4k", "fio randwrite 4k"}));
+  EXPECT_EQ(rows.size(), 5u * 6);
+  for (const json& row : rows) {
+    EXPECT_EQ(row.at("table"), "nbd");
+    EXPECT_GT(row.at("mb_per_s").get<double>(), 0) << row;
+    EXPECT_GE(row.at("server_cpu_s_per_gb").get<double>(), 0) << row;
+    if (row.at("server") == "nbdkit file") { EXPECT_EQ(row.at("ratio"), 1.0) << row; }
+    EXPECT_TRUE(row.at("ratio_low").is_null()) << row;  // one round cannot tell
+  }
+}
+
+TEST_F(NbdBenchmark, EveryNumberOfConnectionsAndThreadsOnADiskWithoutItsCache) {
+  const json rows = measured({"--connections", "1,3", "--threads", "1,2", "--evict", "--cipher", "aes-cbc-essiv:sha256",
+                              "--sector-size", "4096"});
+  EXPECT_EQ(rows.size(), 3u * 6 * 2 * 2);  // no luks filter: it does not know essiv
+  std::set<std::pair<int, int>> seen;
+  for (const json& row : rows) seen.emplace(row.at("connections"), row.at("threads"));
+  EXPECT_EQ(seen, (std::set<std::pair<int, int>>{{1, 1}, {1, 2}, {3, 1}, {3, 2}}));
+}
+
+TEST_F(NbdBenchmark, InterruptAndKilledServerLeaveNothing) {
+  const Args endless = {"benchmark", "nbd", "--dir", images_, "--file-size", "64M", "--runs", "1000"};
+  for (const bool interrupted : {true, false}) {
+    Child benchmark = session_.start(endless);
+    ASSERT_TRUE(eventually([&] { return fs::exists(session_.runtime() + "/" + entry() + "/nbd.sock"); }));
+    if (interrupted) {
+      EXPECT_EQ(benchmark.stop(SIGINT), kWrong);
+    } else {
+      ASSERT_TRUE(eventually([&] {
+        if (const pid_t server = session_.server(entry()); server > 0) kill(server, SIGKILL);
+        return !benchmark.alive();
+      }));
+      EXPECT_EQ(benchmark.stop(), kWrong);
+    }
+    expect_nothing_left();
+  }
+}
+
+TEST_F(NbdBenchmark, RefusesBeforeItBegins) {
+  const auto refused = [&](const Args& more) {
+    EXPECT_EQ(session_.nbdcrypt(small(more)).exit_code, kWrong);
+    EXPECT_EQ(workplace(), "");
+  };
+  refused({"--connections", "0"});
+  refused({"--connections", "4,many"});
+  refused({"--threads", "-1"});
+  refused({"--backend", "abacus"});
+  refused({"--plot", "out.gif"});
+  refused({"--fstype", "ext4"});
+  refused({"--file-size", "1M"});
+}
+
 }  // namespace
 }  // namespace nbdcrypt::test

@@ -56,14 +56,5 @@ TEST(BenchPeers, ThreeLibrariesForEachCell) {
   EXPECT_EQ(rows.size(), 6u * 2 * 2 * 3);
 }
 
-TEST(BenchNbd, EveryServerTakesItsTurnWithEveryLoad) {
-  for (const char* tool : {"nbdkit", "nbdcopy", "cryptsetup", "fio", "qemu-nbd"}) NBDCRYPT_REQUIRE_TOOL(tool);
-  const std::string output =
-      check({program("nbdcrypt-nbd"), "--size", "16", "--rounds", "1", "--seconds", "0.2", "--json", "-"});
-  const json rows = rows_of(output, "nbd");
-  EXPECT_EQ(rows.size(), 6u * 4);
-  for (const json& row : rows) EXPECT_GT(row.at("rss_anon_kib").get<int>(), 0) << row;
-}
-
 }  // namespace
 }  // namespace nbdcrypt::test
