@@ -30,7 +30,7 @@ void require_same_answer(const bench::SectorCase& cell, const modes::SectorCiphe
 
 std::vector<bench::Row> rows_of_cell(const bench::SectorCase& cell, const aes::Backend& backend, double seconds) {
   const auto ours = bench::make_cipher(cell, backend, modes::Offload::batch);
-  const std::unique_ptr<bench::Peer> peers[] = {bench::make_openssl(cell), bench::make_libgcrypt(cell)};
+  const std::vector<std::unique_ptr<bench::Peer>> peers = bench::make_peers(cell);
   std::vector<Byte> data = bench::bench_data();
   std::uint64_t sector = 0;
   std::vector<std::function<void()>> passes;
@@ -44,7 +44,7 @@ std::vector<bench::Row> rows_of_cell(const bench::SectorCase& cell, const aes::B
   for (std::size_t i = 0; i < results.size(); ++i) {
     bench::Row row =
         i == 0 ? cell.row("peers", "nbdcrypt", backend.name) : cell.row("peers", peers[i - 1]->name(), "-");
-    row.set("mb_per_s", results[i].mb_per_s).set("cycles_per_byte", bench::cycles_per_byte(results[i].mb_per_s));
+    bench::set_speed(row, cell, backend.name, results[i].mb_per_s);
     rows.push_back(row.set("ratio", results[0].mb_per_s / results[i].mb_per_s).set("spread", results[i].spread));
   }
   return rows;
@@ -78,13 +78,14 @@ int run(const bench::Options& options) {
 int main(int argc, char** argv) try {
   const bench::Options options = bench::parse_options(argc, argv);
   if (options.help) {
-    std::cout << "nbdcrypt-peers [TABLE] [--backend NAME] [--seconds S] [--json FILE]\n"
-                 "Our best backend (or NAME) and others by turns; NBDCRYPT_DISABLE_CPU binds our side alone. Tables:\n"
-                 "  sectors   sectors of a volume, OpenSSL and libgcrypt; ratio is ours over the peer's\n"
-                 "  modes     messages of 16 KiB in all ten modes, OpenSSL and libgcrypt\n"
-                 "  packets   packets of a VPN in parallel, in order, over independent processes\n"
-                 "  order     ten million of them\n"
-              << bench::kOptionsHelp;
+    std::cout
+        << "nbdcrypt-peers [TABLE] [--backend NAME] [--seconds S] [--json FILE]\n"
+           "Our best backend (or NAME) and others by turns; NBDCRYPT_DISABLE_CPU binds our side alone. Tables:\n"
+           "  sectors   sectors of a volume, OpenSSL, libgcrypt, GnuTLS and ipsec-mb; ratio is ours over the peer's\n"
+           "  modes     messages of 16 KiB in all ten modes, OpenSSL and libgcrypt\n"
+           "  packets   packets of a VPN in parallel, in order, over independent processes\n"
+           "  order     ten million of them\n"
+        << bench::kOptionsHelp;
     return 0;
   }
   return run(options);

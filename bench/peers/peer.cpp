@@ -7,13 +7,26 @@
 
 namespace nbdcrypt::bench {
 
+std::vector<std::unique_ptr<Peer>> make_peers(const SectorCase& cell) {
+  std::vector<std::unique_ptr<Peer>> peers;
+  peers.push_back(make_openssl(cell));
+  peers.push_back(make_libgcrypt(cell));
+#ifdef NBDCRYPT_GNUTLS
+  peers.push_back(make_gnutls(cell));
+#endif
+#ifdef NBDCRYPT_IPSEC_MB
+  peers.push_back(make_ipsec_mb(cell));
+#endif
+  std::erase(peers, nullptr);
+  return peers;
+}
+
 PeerPlan plan_of(const SectorCase& cell) {
   const modes::CipherSpec spec = modes::parse_cipher_spec(cell.cipher);
-  const bool xts = spec.mode == modes::Mode::xts;
   const PeerPlan::Iv iv = spec.iv == modes::IvKind::none    ? PeerPlan::Iv::none
                           : spec.iv == modes::IvKind::essiv ? PeerPlan::Iv::essiv
                                                             : PeerPlan::Iv::plain64;
-  return {iv, xts, xts ? cell.key_bits / 2 : cell.key_bits};
+  return {iv, spec.mode == modes::Mode::xts, cell.aes_key_bits()};
 }
 
 void fill_numbers(const SectorCase& cell, std::uint64_t first_sector, std::vector<Byte>& iv) {

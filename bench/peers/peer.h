@@ -24,8 +24,13 @@ class Peer {
 
 std::unique_ptr<Peer> make_openssl(const SectorCase& cell);
 std::unique_ptr<Peer> make_libgcrypt(const SectorCase& cell);
+/// Null for a cell that the library does not have: GnuTLS has no ECB, ipsec-mb no XTS.
+std::unique_ptr<Peer> make_gnutls(const SectorCase& cell);
+std::unique_ptr<Peer> make_ipsec_mb(const SectorCase& cell);
+/// All that have the cell, of the libraries that were there at build time.
+std::vector<std::unique_ptr<Peer>> make_peers(const SectorCase& cell);
 
-/// What both need to know of a cell.
+/// What they need to know of a cell.
 struct PeerPlan {
   enum class Iv { none, plain64, essiv } iv;
   bool xts;

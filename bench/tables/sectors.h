@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ using modes::Byte;
 
 /// Fits the second-level cache of anything from 256 KiB up, and is what a volume hands over at a time.
 inline constexpr std::size_t kWorkingSetBytes = 128 * 1024;
+/// No cache holds this; passes go through it in such steps.
+inline constexpr std::size_t kMemorySetBytes = 64 << 20;
 
 struct SectorCase {
   std::string cipher;  // "aes-xts-plain64"
@@ -25,6 +28,8 @@ struct SectorCase {
   std::uint32_t sector_bytes = 0;
   bool encrypt = true;
 
+  /// Of one AES key: half the key of XTS.
+  std::size_t aes_key_bits() const;
   std::size_t sectors() const noexcept { return kWorkingSetBytes / sector_bytes; }
   /// The fields that say which cell it is.
   Row row(const char* table, const std::string& library, const std::string& backend) const;
@@ -45,9 +50,13 @@ std::unique_ptr<modes::SectorCipher> make_cipher(const SectorCase& cell, const a
                                                  modes::Offload offload);
 
 /// One pass over `data` in place, in the cell's direction.
-void run_cipher(const modes::SectorCipher& cipher, bool encrypt, std::uint64_t first_sector, std::vector<Byte>& data);
+void run_cipher(const modes::SectorCipher& cipher, bool encrypt, std::uint64_t first_sector, std::span<Byte> data);
 
-/// The rows of one backend: every cell with offload off, buffer and batch, measured by turns; `ratio` is over off.
+/// Speed, and what part of bench/limit it is where that is known.
+Row& set_speed(Row& row, const SectorCase& cell, const std::string& backend, double mb_per_s);
+
+/// The rows of one backend: every cell with offload off, buffer and batch, and batch once more on data in memory,
+/// measured by turns; `ratio` is over off.
 /// Throws std::runtime_error when any of them does not agree with the generic backend, before it measures anything.
 std::vector<Row> sector_rows(const aes::Backend& backend, double seconds);
 

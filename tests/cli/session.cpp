@@ -9,8 +9,11 @@
 
 #include <chrono>
 #include <filesystem>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "tests/support/server.h"
 
@@ -123,10 +126,13 @@ void Session::kill_server(const std::string& name) const {
   const pid_t pid = server(name);
   if (pid <= 0) throw std::runtime_error(name + ": no server");
   kill(pid, SIGKILL);
-  // Nobody may have reaped it yet: its locks and sockets are gone all the same.
+  // Nobody may have reaped it yet: its locks and sockets are gone all the same, when the last of its threads is.
   const auto is_gone = [pid] {
     const std::string status = read_proc("/proc/" + std::to_string(pid) + "/stat");
-    return status.empty() || status.find(") Z ") != std::string::npos;
+    if (status.empty()) return true;
+    std::istringstream fields(status.substr(status.rfind(')') + 2));
+    const std::vector<std::string> words{std::istream_iterator<std::string>(fields), {}};
+    return words.at(0) == "Z" && words.at(17) == "1";  // proc(5): num_threads
   };
   if (!eventually(is_gone)) throw std::runtime_error("the server does not die");
 }
