@@ -110,7 +110,7 @@ struct RoundKeys {
       const V k = at<V>(kKeyFirst<V> ? r - 1 : r);
       repeat<N>([&](auto i) { x[i] = round<kDirection>(x[i], k); });
     };
-    repeat<kPlaces>([&](auto i) {
+    repeat<kPlaces>([&](auto i) __attribute__((always_inline)) {
       one(i + 1u);
       between(i);
     });

@@ -13,6 +13,9 @@
 //   V::first_tweaks(p)                    lane i: *p times x^i
 //   V::spread_tweak(t, Index<i>)          t[0] times x^(i * kLanes), given t[0] to t[i - 1]
 //   V::next_tweak(t, next, Index<i>)      t[i] times x^(8 * kLanes), given next[0] to next[i - 1]
+//   V::TweakChain                         (64-bit code, where V has one, in place of the tweaks above) a tweak in
+//   general
+//                                         registers: made from p, load(p), store(p), times_x()
 //   V::counters(low, high, Index<i>)      lane j: the big-endian counter (high, low + i * kLanes + j), no carry
 #pragma once
 
@@ -49,6 +52,7 @@ struct Xts {
   /// the start of the next unit. The first and the last round key are added to the tweaks, which shortens the way from
   /// load to store, on which nothing else happens: without that, 15 % are lost (Zen 3).
   [[gnu::always_inline]] static bool fast(const RoundKeys<kCipher>& keys, Cursor& at) noexcept {
+    if constexpr (sizeof(void*) == 8 && requires { typename V::TweakChain; }) return fast_by_chain(keys, at);
     const V k0 = keys.template first<V>(), kn = keys.template last<V>();
     V t[kInFlight], before[kInFlight], after[kInFlight], next[kInFlight], x[kInFlight];
     t[0] = V::first_tweaks(at.iv);
@@ -82,6 +86,45 @@ struct Xts {
       at.advance(kGroupBytes<V>);
       if (!same_unit && !next_unit) return true;
       repeat<kInFlight>([&](auto i) { t[i] = next[i]; });
+    }
+  }
+
+  /// The same where general registers take the tweaks from one block to the next, and vectors pick them up from memory
+  /// a group later: of the vector units nothing is asked but the rounds and three additions.
+  [[gnu::always_inline]] static bool fast_by_chain(const RoundKeys<kCipher>& keys, Cursor& at) noexcept {
+    const V k0 = keys.template first<V>(), kn = keys.template last<V>();
+    alignas(sizeof(V)) Byte tweaks[2][kGroupBytes<V>];
+    Byte *now = tweaks[0], *next = tweaks[1];
+    typename V::TweakChain tweak(at.iv);
+    // Always inlined, as the chain has to stay in its registers.
+    const auto step = [&](Byte * to) __attribute__((always_inline)) {
+      for (int lane = 0; lane < V::kLanes; ++lane) {
+        tweak.store(to + lane * kBlockBytes);
+        tweak.times_x();
+      }
+    };
+    for (int i = 0; i < kInFlight; ++i) step(now + i * sizeof(V));
+    for (;;) {
+      const size_t unit_left = at.unit_left - kGroupBytes<V>, left = at.left - kGroupBytes<V>;
+      const bool same_unit = unit_left >= kGroupBytes<V>;
+      const bool next_unit = unit_left == 0 && left > 0 && at.unit >= kGroupBytes<V>;
+      if (!same_unit) {
+        tweak.store(at.iv);
+        tweak.load(next_unit ? at.iv + kBlockBytes : at.iv);
+      }
+      V x[kInFlight];
+      repeat<kInFlight>([&](auto i) { x[i] = V::load(at.in + i * sizeof(V)) ^ k0 ^ V::load(now + i * sizeof(V)); });
+      keys.template middle<kInFlight>(
+          x, [&](auto i) __attribute__((always_inline)) {
+            if constexpr (i < kInFlight) step(next + i * sizeof(V));
+          });
+      repeat<kInFlight>(
+          [&](auto i) { last_round<kCipher>(x[i], kn ^ V::load(now + i * sizeof(V))).store(at.out + i * sizeof(V)); });
+      at.advance(kGroupBytes<V>);
+      if (!same_unit && !next_unit) return true;
+      Byte* const done = now;
+      now = next;
+      next = done;
     }
   }
 };

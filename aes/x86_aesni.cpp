@@ -15,6 +15,7 @@ namespace {
 
 struct Xmm {
   using One = XmmBlock;
+  using TweakChain = GeneralRegisterTweak;
   static constexpr int kLanes = 1, kChains = 8;
 
   __m128i v;

@@ -14,6 +14,7 @@ namespace {
 
 struct Ymm {
   using One = XmmBlock;
+  using TweakChain = GeneralRegisterTweak;
   static constexpr int kLanes = 2, kChains = 8;
   static constexpr bool kCopiedLanes = true;  // what exchanges lanes takes the place of an AES instruction (Zen 3)
 
