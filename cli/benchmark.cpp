@@ -24,7 +24,7 @@ struct Benchmark {
 
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> kAll = {
-      {"", run_cipher_benchmark, {"table", "backend", "seconds", "json", "cipher", "key-size", "plot"}},
+      {"", run_cipher_benchmark, {"table", "backend", "seconds", "json", "cipher", "key-size", "plot", "peers"}},
       {"fs",
        run_fs_benchmark,
        {"backend", "seconds", "json", "cipher", "key-size", "fstype", "file-size", "files", "runs", "sector-size",

@@ -3,8 +3,11 @@
 // benchmark: the lines of cryptsetup's benchmark, with our ciphers in place of the kernel's, so that it works where
 // there is no AF_ALG. With --table one of bench/tables.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "bench/tables/machine.h"
@@ -15,6 +18,7 @@
 #include "cli/benchmark.h"
 #include "cli/benchmark_plot.h"
 #include "cli/interrupt.h"
+#include "cli/process.h"
 #include "modes/backend_choice.h"
 #include "modes/cipher_spec.h"
 #include "volume/kdf_benchmark.h"
@@ -108,6 +112,38 @@ std::vector<Cipher> ciphers_of(const Arguments& arguments) {
   return {cipher};
 }
 
+// Beside this program, else of the PATH.
+std::string peers_program() {
+  std::error_code unknown;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", unknown);
+  const std::string beside = (self.parent_path() / "nbdcrypt-peers").string();
+  if (!self.empty() && access(beside.c_str(), X_OK) == 0) return beside;
+  const std::string found = find_program("nbdcrypt-peers");
+  if (found.empty())
+    throw Error(Kind::device, "nbdcrypt-peers: no such program; it measures the other libraries", 0,
+                "it is built where libcrypto and libgcrypt are");
+  return found;
+}
+
+// The other libraries' rows of the same cells. What they are linked to is none of this program's business.
+void add_peers(std::vector<Row>& rows, double seconds) {
+  const std::string output =
+      run_or_throw({.argv = {peers_program(), "sectors", "--seconds", std::to_string(seconds), "--json", "-"},
+                    .dies_with_us = true});
+  const auto report = nlohmann::ordered_json::parse(output);
+  for (const auto& fields : report.at("rows")) {
+    if (fields.at("library") == "nbdcrypt") continue;
+    Row row;
+    for (const auto& [name, value] : fields.items()) {
+      if (name == "ratio") continue;  // of another meaning there
+      if (value.is_number_integer()) row.set(name, value.get<std::int64_t>());
+      if (value.is_number_float()) row.set(name, value.get<double>());
+      if (value.is_string()) row.set(name, value.get<std::string>());
+    }
+    rows.push_back(row.set("table", "sectors"));
+  }
+}
+
 int run_table(const Arguments& arguments, const std::string& name, const std::string& json_file) {
   if (name == "list") {
     for (const bench::Table& table : bench::tables()) fmt::print("{:<10} {}\n", table.name, table.what);
@@ -122,7 +158,12 @@ int run_table(const Arguments& arguments, const std::string& name, const std::st
   options.table = name;
   options.backend = arguments.get_or<std::string>("backend", "");
   options.seconds = seconds_of(arguments, options.seconds);
-  const bench::Measured measured = bench::measure_table(options);
+  if (arguments.flag("peers")) {
+    if (name != "sectors") throw Error(Kind::usage, "option --peers is for fs and --table sectors");
+    peers_program();
+  }
+  bench::Measured measured = bench::measure_table(options);
+  if (arguments.flag("peers")) add_peers(measured.rows, options.seconds);
   bench::publish(json_file, measured.machine, measured.rows);
   if (!plot_file.empty()) draw_table(measured, name + ": " + measured.figure, plot_file);
   return 0;
@@ -133,7 +174,8 @@ int run_table(const Arguments& arguments, const std::string& name, const std::st
 int run_cipher_benchmark(const Arguments& arguments) {
   const std::string json_file = arguments.get_or<std::string>("json", "");
   if (arguments.has("table")) return run_table(arguments, arguments.get<std::string>("table"), json_file);
-  if (arguments.has("plot")) throw Error(Kind::usage, "option --plot is for fs and --table");
+  if (arguments.has("plot")) throw Error(Kind::usage, "option --plot is for fs, nbd and --table");
+  if (arguments.flag("peers")) throw Error(Kind::usage, "option --peers is for fs and --table sectors");
   const aes::Backend& backend = modes::choose_backend(arguments.get_or<std::string>("backend", ""));
   const std::vector<Cipher> ciphers = ciphers_of(arguments);
   const double seconds = seconds_of(arguments, 0.5);

@@ -248,7 +248,9 @@ void add_fs_benchmark_options(po::options_description& options) {
   add_value<std::uint32_t>(options, "runs", "N", "fs, nbd: of each column (default 3; nbd: 5)");
   add_value<std::uint32_t>(options, "sector-size", "BYTES",
                            "fs: of the volume (default 4096); nbd: plain volumes in place of LUKS1");
-  add_flag(options, "peers", "fs: also nbdkit's luks filter, QEMU's luks driver and the kernel's dm-crypt");
+  add_flag(
+      options, "peers",
+      "fs: also nbdkit's luks filter, QEMU's luks driver and the kernel's dm-crypt; --table sectors: other libraries");
   add_value<std::string>(options, "image", "FILE", "fs: work in this file or device; what it holds is lost");
   add_value<std::string>(options, "dir", "DIR", "make the image here (default $TMPDIR; fs: /var/tmp, nbd: /dev/shm)");
   add_flag(options, "raw", "fs: the same accesses to the NBD device, without a file system");

@@ -300,7 +300,28 @@ TEST(Benchmark, TablesAreTheSameAsThoseOfTheirOwnProgram) {
   EXPECT_THAT(nbdcrypt({"benchmark", "--table", "list"}).out, HasSubstr("sectors"));
   const Result result =
       nbdcrypt({"benchmark", "--table", "sectors", "--backend", "generic", "--seconds", "0", "--json", "-"});
-  EXPECT_EQ(json::parse(result.out).at("rows").size(), 6u * 2 * 2 * 3);
+  EXPECT_EQ(json::parse(result.out).at("rows").size(), 6u * 2 * 2 * 4);
+}
+
+TEST(Benchmark, OtherLibrariesHaveTheirRowsInTheSectorTable) {
+  const std::string self = NBDCRYPT_PROGRAM;
+  NBDCRYPT_REQUIRE(access((self.substr(0, self.rfind('/')) + "/nbdcrypt-peers").c_str(), X_OK) == 0,
+                   "nbdcrypt-peers, built where its peers are");
+  Session session;
+  const Result result = session.nbdcrypt(
+      {"benchmark", "--table", "sectors", "--backend", "generic", "--seconds", "0", "--peers", "--json", "-"});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  std::set<std::string> libraries;
+  const json report = json::parse(result.out);
+  for (const json& row : report.at("rows")) {
+    EXPECT_EQ(row.at("table"), "sectors");
+    const std::string library = row.at("library");
+    libraries.insert(library.substr(0, library.find(' ')));
+    EXPECT_EQ(row.contains("ratio"), library == "nbdcrypt") << row;
+  }
+  EXPECT_THAT(libraries, testing::IsSupersetOf({"nbdcrypt", "openssl", "libgcrypt"}));
+  EXPECT_EQ(session.nbdcrypt({"benchmark", "--table", "slope", "--peers"}).exit_code, kWrong);
+  EXPECT_EQ(session.nbdcrypt({"benchmark", "--peers"}).exit_code, kWrong);
 }
 
 TEST(Benchmark, TablesOfAllBackendsArePlotted) {
@@ -317,7 +338,7 @@ TEST(Benchmark, TablesOfAllBackendsArePlotted) {
   EXPECT_GE(backends.size(), 2u);
   for (const std::string& backend : backends) EXPECT_THAT(read_file(svg), HasSubstr(backend));
   EXPECT_THAT(packets({"--plot", "out.gif"}).err, HasSubstr("out.gif: a plot is a .svg or a .png"));
-  EXPECT_THAT(nbdcrypt({"benchmark", "--plot", svg}).err, HasSubstr("option --plot is for fs and --table"));
+  EXPECT_THAT(nbdcrypt({"benchmark", "--plot", svg}).err, HasSubstr("option --plot is for fs, nbd and --table"));
   NBDCRYPT_REQUIRE_TOOL("gnuplot");
   ASSERT_EQ(packets({"--backend", "generic", "--plot", png}).exit_code, 0);
   EXPECT_EQ(read_file(png).substr(1, 3), "PNG");
