@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <new>
 
 namespace nbdcrypt::volume {
 namespace {
@@ -67,17 +66,14 @@ bool PageCacheView::mend(Byte* at) noexcept {
   return mmap(begin_ + page, page_bytes(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
 }
 
-std::unique_ptr<PageCacheView> PageCacheView::of(int fd, std::uint64_t bytes) noexcept {
+std::unique_ptr<PageCacheView> PageCacheView::of(int fd, std::uint64_t bytes) {
   struct stat status;
   if (sizeof(void*) < 8 || bytes == 0 || bytes > kMaxBytes || fstat(fd, &status) != 0) return nullptr;
+  std::unique_ptr<PageCacheView> view(new PageCacheView(fd, bytes, S_ISREG(status.st_mode)));
   void* const begin = mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (begin == MAP_FAILED) return nullptr;
-  std::unique_ptr<PageCacheView> view(new (std::nothrow)
-                                          PageCacheView(fd, static_cast<Byte*>(begin), bytes, S_ISREG(status.st_mode)));
-  if (!view || !enter(view.get())) {
-    if (!view) munmap(begin, bytes);
-    return nullptr;
-  }
+  view->begin_ = static_cast<Byte*>(begin);
+  if (!enter(view.get())) return nullptr;
   std::call_once(handler_installed, [] {
     struct sigaction action = {};
     action.sa_sigaction = on_fault;
@@ -89,7 +85,7 @@ std::unique_ptr<PageCacheView> PageCacheView::of(int fd, std::uint64_t bytes) no
 
 PageCacheView::~PageCacheView() {
   leave(this);
-  munmap(begin_, bytes_);
+  if (begin_ != nullptr) munmap(begin_, bytes_);
 }
 
 const Byte* PageCacheView::look(std::uint64_t offset, std::size_t bytes) const noexcept {

@@ -27,7 +27,7 @@ class PageCacheView {
   static constexpr std::size_t kMinLook = 32 * 1024;
 
   /// Of the first `bytes` of an open regular file or block device. Null where that cannot be had; nothing is lost then.
-  static std::unique_ptr<PageCacheView> of(int fd, std::uint64_t bytes) noexcept;
+  static std::unique_ptr<PageCacheView> of(int fd, std::uint64_t bytes);
   PageCacheView(const PageCacheView&) = delete;
   PageCacheView& operator=(const PageCacheView&) = delete;
   ~PageCacheView();
@@ -38,14 +38,14 @@ class PageCacheView {
   bool holds(std::uint64_t offset, std::size_t bytes) const noexcept;
 
  private:
-  PageCacheView(int fd, base::Byte* begin, std::uint64_t bytes, bool may_shrink) noexcept
-      : fd_(fd), begin_(begin), bytes_(bytes), may_shrink_(may_shrink) {}
+  PageCacheView(int fd, std::uint64_t bytes, bool may_shrink) noexcept
+      : fd_(fd), bytes_(bytes), may_shrink_(may_shrink) {}
   static void on_fault(int signal, siginfo_t* info, void* context) noexcept;
   bool mend(base::Byte* at) noexcept;
 
   int fd_;  // borrowed
-  base::Byte* begin_;
   std::uint64_t bytes_;
+  base::Byte* begin_ = nullptr;
   bool may_shrink_;
   std::atomic<bool> given_up_{false};
 };
