@@ -13,9 +13,8 @@
 //   V::first_tweaks(p)                    lane i: *p times x^i
 //   V::spread_tweak(t, Index<i>)          t[0] times x^(i * kLanes), given t[0] to t[i - 1]
 //   V::next_tweak(t, next, Index<i>)      t[i] times x^(8 * kLanes), given next[0] to next[i - 1]
-//   V::TweakChain                         (64-bit code, where V has one, in place of the tweaks above) a tweak in
-//   general
-//                                         registers: made from p, load(p), store(p), times_x()
+//   V::TweakChain                         in place of the tweaks above in 64-bit code, where V has one: a tweak in
+//                                         general registers, made from p; load(p), store(p), times_x()
 //   V::counters(low, high, Index<i>)      lane j: the big-endian counter (high, low + i * kLanes + j), no carry
 #pragma once
 
@@ -50,7 +49,7 @@ struct Xts {
 
   /// While one group is encrypted, the tweaks of the next one are computed between its rounds, in the same unit or from
   /// the start of the next unit. The first and the last round key are added to the tweaks, which shortens the way from
-  /// load to store, on which nothing else happens: without that, 15 % are lost (Zen 3).
+  /// load to store, on which nothing else happens: without that, 15 % were lost (ymm registers, Zen 3).
   [[gnu::always_inline]] static bool fast(const RoundKeys<kCipher>& keys, Cursor& at) noexcept {
     if constexpr (sizeof(void*) == 8 && requires { typename V::TweakChain; }) return fast_by_chain(keys, at);
     const V k0 = keys.template first<V>(), kn = keys.template last<V>();

@@ -80,15 +80,14 @@ void write_key(const BedPlan& plan) {
 
 // Both peers take LUKS1 with any of our ciphers, and always 512-byte sectors.
 void format_luks1(const BedPlan& plan) {
-  const std::string passphrase = kPassphrase;
-  std::ofstream(key_file(plan)) << passphrase;
+  std::ofstream(key_file(plan)) << kPassphrase;
   volume::FormatOptions format;
   format.image = plan.image;
   format.type = volume::Type::luks1;
   format.cipher = plan.cipher;
   format.key_size_bits = plan.key_bits;
   format.pbkdf = {.type = "pbkdf2", .force_iterations = 1000};
-  volume::format(format, std::span(reinterpret_cast<const volume::Byte*>(passphrase.data()), passphrase.size()), {});
+  volume::format(format, passphrase().bytes(), {});
 }
 
 std::vector<std::string> make_file_system(const BedPlan& plan, const std::string& device) {

@@ -60,10 +60,11 @@ struct Plan {
 std::vector<std::uint32_t> numbers_option(const Arguments& arguments, const char* option, std::uint32_t otherwise) {
   constexpr int kMost = 1024;
   std::vector<std::uint32_t> numbers;
-  for (const std::string& word : split(arguments.get_or<std::string>(option, std::to_string(otherwise)))) {
+  if (!arguments.has(option)) return {otherwise};
+  for (const std::string& word : split(arguments.get<std::string>(option))) {
     int number = -1;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc() || end != word.data() + word.size() || number < (otherwise == 0 ? 0 : 1) || number > kMost)
+    if (error != std::errc() || end != word.data() + word.size() || number < 1 || number > kMost)
       throw Error(Kind::usage, fmt::format("option --{}: {}: expected numbers of 1 to {}", option, word, kMost));
     numbers.push_back(static_cast<std::uint32_t>(number));
   }
@@ -221,6 +222,8 @@ void add_nbd_benchmark_options(po::options_description& options) {
 int run_nbd_benchmark(const Arguments& arguments) {
   Plan plan = plan_of(arguments);
   leave_out_unable(plan.columns, plan.bed.cipher);
+  if (find_program("qemu-nbd").empty()) leave_out(plan.columns, Column::Server::qemu_luks, "no qemu-nbd here");
+  if (find_program("fio").empty()) tell("nbdcrypt: no fio here; nbdcopy alone\n");
   const RuntimeDir runtime = RuntimeDir::choose(arguments);
   clean_stale(runtime);
   const Interrupts interrupts;

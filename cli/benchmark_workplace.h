@@ -11,7 +11,8 @@
 
 namespace nbdcrypt::cli {
 
-/// A folder with the image and the mount point in it. Removes what it made, and nothing that is mounted there.
+/// A folder for the image, the key, the data to write, and the mount point. Removes what it made, and nothing that is
+/// mounted there.
 class Workplace {
  public:
   explicit Workplace(const std::string& parent);

@@ -23,7 +23,7 @@ class PageCacheView {
  public:
   /// Larger images are not viewed: the kernel's page tables would take more than 1/512 of this.
   static constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 30;
-  /// Below this a system call that copies costs less than the look.
+  /// Smaller ranges are read by system call: a look takes two of its own, which have to pay.
   static constexpr std::size_t kMinLook = 32 * 1024;
 
   /// Of the first `bytes` of an open regular file or block device. Null where that cannot be had; nothing is lost then.

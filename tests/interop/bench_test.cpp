@@ -36,7 +36,17 @@ TEST(BenchTables, OneRowForEachCellAndOffloadLevel) {
   const json rows =
       rows_of(check({program("nbdcrypt-tables"), "--backend", "generic", "--seconds", "0", "--json", "-"}), "sectors");
   EXPECT_EQ(rows.size(), 6u * 2 * 2 * 4);  // batch twice: in the second-level cache and in memory
-  for (const json& row : rows) EXPECT_EQ(row.at("backend"), "generic");
+  for (const json& row : rows) {
+    EXPECT_EQ(row.at("backend"), "generic");
+    EXPECT_FALSE(row.contains("fraction_of_limit")) << row;  // it has no AES instruction
+  }
+}
+
+TEST(BenchTables, AesInstructionsHaveALimit) {
+  const Result result = run({program("nbdcrypt-tables"), "--backend", "x86-aesni", "--seconds", "0", "--json", "-"});
+  NBDCRYPT_REQUIRE(result.exit_code == 0, "a processor with AES-NI: " + result.err);
+  const json rows = rows_of(result.out, "sectors");
+  for (const json& row : rows) EXPECT_GT(row.at("fraction_of_limit").get<double>(), 0) << row;
 }
 
 TEST(BenchTables, UnknownBackendIsRefusedByName) {
